@@ -1,0 +1,221 @@
+"""Reads of `audit.db` for the dashboard and the report: plain rows, no pandas, one short connection at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from audit_core.errors import InputError, Problem, StorageError
+from audit_core.readmodel.schema import SCHEMA_VERSION
+
+Row = dict[str, Any]
+
+
+@contextlib.contextmanager
+def reader(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection that is closed at once.
+
+    Raises:
+        InputError: No such file, or made by another version.
+        StorageError: SQLite refuses the file.
+    """
+    if not path.is_file():
+        raise InputError(
+            Problem("no database here", "an audit database", "nothing", str(path),
+                    "Build it with: snapshot-audit load STUDY --db " + str(path))
+        )
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+        try:
+            connection.row_factory = sqlite3.Row
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != SCHEMA_VERSION:
+                raise InputError(
+                    Problem("this database was made by another version", f"schema {SCHEMA_VERSION}",
+                            f"schema {version}", str(path),
+                            "Delete it and load the studies again; it holds nothing that the ledgers do not.")
+                )
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        raise StorageError(
+            Problem("the database cannot be read", "a readable SQLite file", str(error), str(path),
+                    "Delete it and load the studies again; verdicts live in another file.")
+        ) from error
+
+
+def rows(connection: sqlite3.Connection, sql: str, *values: Any) -> list[Row]:
+    """All rows of a query as dictionaries."""
+    return [dict(row) for row in connection.execute(sql, values).fetchall()]
+
+
+def studies(path: Path) -> list[Row]:
+    """One row per loaded study: study_id, title, origin, verified, questions; in the order of loading."""
+    with reader(path) as connection:
+        return rows(
+            connection,
+            "SELECT s.*, (SELECT count(*) FROM question q WHERE q.study_key = s.study_key) AS questions "
+            "FROM study s ORDER BY s.study_key",
+        )
+
+
+def study(path: Path, study_id: str) -> Row:
+    """Everything about one study that is not per question.
+
+    Returns:
+        The row of `study` with `kernels` and `protocol` and `decision` parsed, and `states` (list of rows in ladder
+        order), `pairs` (rows), `judges` (rows), `findings` (rows), `questions` (count), `has_gold`,
+        `has_evidence`, `tags` (sorted list).
+
+    Raises:
+        InputError: The study is not loaded.
+    """
+    with reader(path) as connection:
+        found = rows(connection, "SELECT * FROM study WHERE study_id = ?", study_id)
+        if not found:
+            raise InputError(Problem("no such study is loaded", "a loaded study", study_id, str(path),
+                                     "Load it with: snapshot-audit load STUDY --db " + str(path)))
+        row = found[0]
+        key = row["study_key"]
+        for name in ("kernels", "protocol", "decision"):
+            row[name] = json.loads(row[name]) if row[name] else None
+        row["states"] = rows(connection, "SELECT * FROM state WHERE study_key = ? ORDER BY position", key)
+        row["pairs"] = rows(connection, "SELECT * FROM pair WHERE study_key = ? ORDER BY pair_key", key)
+        row["judges"] = rows(connection, "SELECT * FROM judge WHERE study_key = ? ORDER BY judge_key", key)
+        row["findings"] = rows(connection, "SELECT * FROM finding WHERE study_key = ? ORDER BY position", key)
+        count, gold = connection.execute(
+            "SELECT count(*), count(gold) FROM question WHERE study_key = ?", (key,)
+        ).fetchone()
+        row["questions"], row["has_gold"] = count, gold > 0
+        row["has_evidence"] = bool(connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM document d JOIN question q USING (question_key) WHERE q.study_key = ?)", (key,)
+        ).fetchone()[0])
+        row["tags"] = [r[0] for r in connection.execute(
+            "SELECT DISTINCT value FROM question, json_each(question.tags) WHERE study_key = ? ORDER BY value", (key,))]
+        return row
+
+
+def estimates(path: Path, study_id: str) -> dict[str, Row]:
+    """Locked estimates by name; `detail` parsed. Empty where the study has no results."""
+    with reader(path) as connection:
+        found = rows(
+            connection,
+            "SELECT e.* FROM estimate e JOIN study s USING (study_key) WHERE s.study_id = ? ORDER BY e.position",
+            study_id,
+        )
+    for row in found:
+        row["detail"] = json.loads(row["detail"])
+    return {row["name"]: row for row in found}
+
+
+def checks(path: Path, study_id: str) -> list[Row]:
+    """Results of the numbered checks made when the study was loaded."""
+    with reader(path) as connection:
+        return rows(connection, "SELECT c.* FROM check_result c JOIN study s USING (study_key) WHERE s.study_id = ? "
+                                "ORDER BY c.position", study_id)
+
+
+def locks(path: Path, study_id: str) -> list[Row]:
+    """The chain of locks; `files` and `counts` parsed."""
+    with reader(path) as connection:
+        found = rows(connection, "SELECT l.* FROM lock l JOIN study s USING (study_key) WHERE s.study_id = ? "
+                                 "ORDER BY l.number", study_id)
+    for row in found:
+        row["files"], row["counts"] = json.loads(row["files"]), json.loads(row["counts"])
+    return found
+
+
+def contrasts(path: Path, study_id: str, kernel: str, old: str, new: str) -> list[Row]:
+    """Per-question contrasts of one pair of states, in question order.
+
+    Returns:
+        Rows with question_id, position, text, tags (JSON text), the integers of `contrast` and all of `fact`.
+        Empty where the pair was not part of the locked results.
+    """
+    with reader(path) as connection:
+        return rows(
+            connection,
+            "SELECT q.question_id, q.position, q.text, q.tags, q.weight, c.*, f.* FROM study s "
+            "JOIN pair p ON p.study_key = s.study_key AND p.old = ? AND p.new = ? "
+            "JOIN contrast c ON c.pair_key = p.pair_key AND c.kernel = ? "
+            "JOIN fact f ON f.pair_key = p.pair_key AND f.question_key = c.question_key "
+            "JOIN question q ON q.question_key = c.question_key WHERE s.study_id = ? ORDER BY q.position",
+            old, new, kernel, study_id,
+        )
+
+
+def question(path: Path, study_id: str, question_id: str) -> Row | None:
+    """Everything about one question, or None where there is no such question.
+
+    Returns:
+        The row of `question` with `tags` and `gold` parsed, and
+        `cells`: rows in ladder and repeat order with `state_name`;
+        `labels`: {judge: {(cell_key, cell_key): 0 or 1}} with both orders present;
+        `documents`: {state name: rows in rank order with `passage_text`}.
+    """
+    with reader(path) as connection:
+        found = rows(connection, "SELECT q.* FROM question q JOIN study s USING (study_key) "
+                                 "WHERE s.study_id = ? AND q.question_id = ?", study_id, question_id)
+        if not found:
+            return None
+        row = found[0]
+        row["tags"] = json.loads(row["tags"])
+        row["gold"] = json.loads(row["gold"]) if row["gold"] else None
+        key, study_key = row["question_key"], row["study_key"]
+        row["cells"] = rows(
+            connection,
+            "SELECT c.*, t.state AS state_name, t.label AS state_label FROM cell c "
+            "JOIN state t ON t.study_key = ? AND t.position = c.state "
+            "WHERE c.question_key = ? ORDER BY c.state, c.repeat", study_key, key)
+        labels: dict[str, dict[tuple[int, int], int]] = {}
+        for label in connection.execute(
+            "SELECT j.judge, l.first, l.second, l.label FROM cell c JOIN pair_label l ON l.first = c.cell_key "
+            "JOIN judge j USING (judge_key) WHERE c.question_key = ?", (key,)):
+            table = labels.setdefault(label[0], {})
+            table[label[1], label[2]] = table[label[2], label[1]] = label[3]
+        row["labels"] = labels
+        row["documents"] = {}
+        for document in rows(
+            connection,
+            "SELECT d.*, t.state AS state_name, p.text AS passage_text FROM document d "
+            "JOIN state t ON t.study_key = ? AND t.position = d.state LEFT JOIN passage p ON p.sha256 = d.passage "
+            "WHERE d.question_key = ? ORDER BY d.state, d.rank", study_key, key):
+            row["documents"].setdefault(document["state_name"], []).append(document)
+        return row
+
+
+def search(path: Path, study_id: str, text: str) -> set[str]:
+    """Ids of the questions whose id, text or answers contain a text, ignoring ASCII case."""
+    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    with reader(path) as connection:
+        return {r[0] for r in connection.execute(
+            "SELECT q.question_id FROM question q JOIN study s USING (study_key) WHERE s.study_id = ?1 AND "
+            "(q.question_id LIKE ?2 ESCAPE '\\' OR q.text LIKE ?2 ESCAPE '\\' OR EXISTS (SELECT 1 FROM cell c "
+            "WHERE c.question_key = q.question_key AND c.answer LIKE ?2 ESCAPE '\\'))", (study_id, pattern))}
+
+
+def coverage(path: Path, study_id: str) -> list[Row]:
+    """Answers, errors and gaps per state and repeat: state, repeat, ok, errors, missing."""
+    with reader(path) as connection:
+        return rows(
+            connection,
+            "WITH n AS (SELECT count(*) AS total FROM question q JOIN study s USING (study_key) WHERE s.study_id = ?1) "
+            "SELECT t.position, t.state, t.label, c.repeat, sum(c.status = 'ok') AS ok, sum(c.status <> 'ok') AS errors, "
+            "n.total - count(*) AS missing, sum(coalesce(c.attempts, 1)) AS attempts FROM n, study s "
+            "JOIN state t USING (study_key) JOIN question q USING (study_key) "
+            "JOIN cell c ON c.question_key = q.question_key AND c.state = t.position WHERE s.study_id = ?1 "
+            "GROUP BY t.position, c.repeat ORDER BY t.position, c.repeat", study_id)
+
+
+def document_lists(path: Path, study_id: str) -> list[Row]:
+    """question_id, state, rank, document_id of all evidence, in question, ladder and rank order."""
+    with reader(path) as connection:
+        return rows(connection,
+                    "SELECT q.question_id, t.state, d.rank, d.document_id FROM study s JOIN question q USING (study_key) "
+                    "JOIN document d USING (question_key) JOIN state t ON t.study_key = s.study_key "
+                    "AND t.position = d.state WHERE s.study_id = ? ORDER BY q.position, d.state, d.rank", study_id)
