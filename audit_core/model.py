@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -127,6 +128,23 @@ class Gold:
 
     question_id: str
     aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """All that a study holds about one question.
+
+    Attributes:
+        cells: In ladder and repeat order, errors included.
+        judgments: By judge; absent where a judge did not label this question.
+        evidence: In ladder and repeat order.
+    """
+
+    question: Question
+    cells: tuple[Cell, ...]
+    judgments: Mapping[str, Judgment]
+    evidence: tuple[Evidence, ...]
+    gold: Gold | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Other tools' files → a locked study."""

@@ -1,0 +1,1 @@
+"""The verdicts of people: an append-only store, its fold, and the queues they work through."""

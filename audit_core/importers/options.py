@@ -1,0 +1,82 @@
+"""What a person says about the files beyond what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from audit_core.errors import InputError, Problem
+from audit_core.normalize import RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of ``import table``.
+
+    Attributes:
+        mapping: ``column=name`` pairs, ours first.
+        state: Name of the state, for files without such a column.
+        state_from: Take the state from each file's name or from its folder's.
+        number_repeats: Number the repeats of a question in a state in the order in which they come.
+        gold_separator: Split gold texts at this; None keeps each whole.
+        delimiter: Of CSV files; None takes a comma, or a tab for ``.tsv``.
+        states: The ladder in order; empty takes the order of first appearance.
+        endpoints: Old and new state; empty takes the only two states where there are two.
+        closed_book: The state in which nothing was retrieved.
+        rule: Key of `normalize.RULES`.
+        title: Of the study; empty takes the folder's name.
+        unknown: Answers that count as UNKNOWN.
+        dry_run: Check and report, write nothing.
+    """
+
+    mapping: tuple[str, ...] = ()
+    state: str | None = None
+    state_from: Literal["column", "file", "folder"] = "column"
+    number_repeats: bool = False
+    gold_separator: str | None = None
+    delimiter: str | None = None
+    states: tuple[str, ...] = ()
+    endpoints: tuple[str, ...] = ()
+    closed_book: str | None = None
+    rule: str = "nq_open/1"
+    title: str = ""
+    unknown: tuple[str, ...] = ("UNKNOWN",)
+    dry_run: bool = False
+
+    def check(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            InputError: Naming each option.
+        """
+        problems = []
+        if self.rule not in RULES:
+            problems.append(Problem("no such normalization", "one of " + ", ".join(RULES), repr(self.rule), "--rule"))
+        if self.gold_separator == "":
+            problems.append(Problem("the separator is empty", "at least one character", "none", "--gold-separator"))
+        if self.state is not None and not self.state.strip():
+            problems.append(Problem("the state has no name", "text", repr(self.state), "--state"))
+        if self.state is not None and self.state_from != "column":
+            problems.append(Problem("the state is named twice", "one of --state and --state-from-…", "both"))
+        if any(not text.strip() for text in self.unknown):
+            problems.append(Problem("a blank answer cannot stand for UNKNOWN", "text", "''", "--unknown"))
+        if problems:
+            raise InputError(problems)
+
+
+def split_names(items: tuple[str, ...], known: list[str]) -> list[str]:
+    """Names out of options like ``a,b``; a known name that holds a comma stays whole.
+
+    Args:
+        items: As given.
+        known: Names of all states.
+    """
+    names: list[str] = []
+    for item in items:
+        parts = item.split(",")
+        while parts:
+            # The longest run of parts that is a state's name, else the first part as it stands.
+            size = next((n for n in range(len(parts), 0, -1) if ",".join(parts[:n]) in known), 1)
+            names.append(",".join(parts[:size]))
+            parts = parts[size:]
+    return [name if name in known else name.strip() for name in names]

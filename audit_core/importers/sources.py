@@ -1,0 +1,187 @@
+"""The files of an import: which they are, in what format, and the digest of exactly the bytes that are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from audit_core.digests import sha256_file
+from audit_core.errors import InputError, Problem, StorageError
+
+Format = Literal["csv", "jsonl", "parquet"]
+
+FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive or spreadsheet", "Save the sheet as CSV (UTF-8), or unpack the archive."),
+    (b"\x1f\x8b", "a gzip file", "Unpack it first."),
+    (b"\xff\xfe", "UTF-16 text", "Save it as UTF-8."),
+    (b"\xfe\xff", "UTF-16 text", "Save it as UTF-8."),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "Save the sheet as CSV (UTF-8)."),
+    (b"SQLite format 3\x00", "an SQLite database", "Export the table as CSV."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of the import.
+
+    Attributes:
+        path: Where it is.
+        name: What messages and the protocol call it: the file name, with its folder where names repeat.
+        form: Format.
+        size: Bytes.
+        sha256: Digest of the bytes.
+        stamp: Size and time of change while it was hashed; compared after reading.
+    """
+
+    path: Path
+    name: str
+    form: Format
+    size: int
+    sha256: str
+    stamp: tuple[int, int]
+
+    def open(self) -> BinaryIO:
+        """The bytes from their start."""
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+
+    def unchanged(self) -> None:
+        """Refuse to go on where the file changed since it was hashed.
+
+        Raises:
+            InputError: It did.
+        """
+        if _stamp(self.path) != self.stamp:
+            raise InputError(
+                Problem(
+                    "the file changed while it was read",
+                    "a file at rest",
+                    "another size or time of change",
+                    str(self.path),
+                    "Wait until the file is complete, then import again.",
+                )
+            )
+
+
+def find(paths: Iterable[Path], skipped: Callable[[str, str], None]) -> list[Source]:
+    """The files to read, folders searched by name order.
+
+    Args:
+        paths: Files and folders.
+        skipped: Told what was left out and why.
+
+    Raises:
+        InputError: Something is missing, no readable table, or named twice.
+        StorageError: The disk refuses.
+    """
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for path in paths:
+        if path.is_dir():
+            files += _inside(path, skipped)
+        elif not path.is_file():
+            found = "something that is no regular file" if path.exists() else "nothing"
+            problems.append(
+                Problem("no such file", "a CSV, JSONL or Parquet file", found, str(path), "Check the path.")
+            )
+        elif path.name.startswith("._"):
+            skipped(path.name, "a hidden twin that archives made on a Mac hold")
+        else:
+            files.append(path)
+    twice = {str(path) for path in files if sum(path.resolve() == other.resolve() for other in files) > 1}
+    problems += [Problem("the same file twice", where=name, action="Name each file once.") for name in sorted(twice)]
+    if not files and not problems:
+        problems.append(
+            Problem("nothing to read", "at least one CSV, JSONL or Parquet file", "none", action="Name a file.")
+        )
+    if problems:
+        raise InputError(problems)
+    plain_names = [path.name for path in files]
+    names = [path.name if plain_names.count(path.name) == 1 else "/".join(path.parts[-2:]) for path in files]
+    return [_source(path, name) for path, name in zip(files, names, strict=True)]
+
+
+def _inside(folder: Path, skipped: Callable[[str, str], None]) -> list[Path]:
+    found: list[Path] = []
+    for base, folders, names in os.walk(folder):
+        folders.sort()
+        here = Path(base)
+        count = len(found)
+        for name in sorted(names):
+            if name.startswith("."):
+                skipped(str(here / name), "a hidden file")
+            elif Path(name).suffix.lower() not in FORMATS:
+                skipped(str(here / name), "not a CSV, JSONL or Parquet file")
+            else:
+                found.append(here / name)
+        if len(found) == count and not folders:
+            skipped(str(here), "a folder without tables; no state is made of it")
+    return found
+
+
+def _source(path: Path, name: str) -> Source:
+    try:
+        before = _stamp(path)
+        with path.open("rb") as stream:
+            start = stream.read(64)
+        form = _form(path, start)
+        source = Source(path, name, form, before[0], sha256_file(path), before)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    source.unchanged()
+    return source
+
+
+def _form(path: Path, start: bytes) -> Format:
+    for magic, what, action in _FOREIGN:
+        if start.startswith(magic):
+            raise InputError(Problem("not a table", "CSV, JSONL or Parquet", what, str(path), action))
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    known = FORMATS.get(path.suffix.lower())
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if known == "parquet":
+        raise InputError(
+            Problem("not a Parquet file", "a file that begins with PAR1", "other bytes", str(path), "Write it again.")
+        )
+    if not text:
+        raise InputError(Problem("the file is empty", "at least one record", "no text", str(path), "Export it again."))
+    if known != "csv" and text.startswith(b"["):
+        raise InputError(
+            Problem(
+                "a JSON array is not JSONL",
+                "one object a line",
+                "a list",
+                str(path),
+                "Write one object a line, for example with: jq -c '.[]' FILE",
+            )
+        )
+    return known or ("jsonl" if text.startswith(b"{") else "csv")
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return status.st_size, status.st_mtime_ns
+
+
+def _unreadable(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        Problem("cannot read the file", "a readable file", error.strerror or str(error), str(path), "Check its rights.")
+    )

@@ -1,0 +1,45 @@
+"""What was noticed while files were read: a count and the first few places for each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from audit_core.errors import visible
+
+PLACES = 5
+"""How many places a finding names."""
+
+
+@dataclass(slots=True)
+class Noted:
+    """One kind of thing, how often it was seen and where first."""
+
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """The first few places as one text, hidden characters written as escapes."""
+        more = f" and {self.count - len(self.places):,} more" if self.count > len(self.places) else ""
+        return visible("; ".join(self.places)) + (more if self.places else "")
+
+
+class Tally:
+    """Counts by kind, in the order in which the kinds were first seen."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, Noted] = {}
+
+    def add(self, kind: str, *place: object, count: int = 1) -> None:
+        """Count something; the place is put into words only for the first few."""
+        noted = self.kinds.get(kind)
+        if noted is None:
+            noted = self.kinds[kind] = Noted()
+        noted.count += count
+        if place and len(noted.places) < PLACES:
+            noted.places.append(" ".join(str(part) for part in place))
+
+    def count(self, kind: str) -> int:
+        """How often a kind was seen."""
+        noted = self.kinds.get(kind)
+        return noted.count if noted else 0

@@ -1,0 +1,283 @@
+"""The frozen description of a study: what was asked, in which states, how agreement is decided, what is confirmatory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from audit_core.codec import CodecError, Field, Record, check_fields, from_state
+from audit_core.errors import InputError, Problem
+from audit_core.model import Origin, State
+from audit_core.normalize import RULES
+
+STUDY_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,12})?")
+KERNELS = ("exact", "semantic")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Who labelled pairs of answers.
+
+    Attributes:
+        name: Folder under ``judgments/``.
+        role: ``primary`` labels decide semantic agreement; ``supplementary`` labels check them.
+        blind: Whether it saw only the question and anonymous answers; None where nothing shows it.
+        description: Words for people.
+    """
+
+    name: str
+    role: str
+    blind: bool | None
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that an imported study was read from; the path is not kept."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The confirmatory decision: an intersection of conditions, fixed before collection.
+
+    Attributes:
+        margin: Least exact excess churn that counts, as a fraction.
+        lower_above_zero: Kernels whose one-sided lower bound must be above 0.
+    """
+
+    margin: str
+    lower_above_zero: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """All that was fixed before the first answer, or is known about an import.
+
+    Attributes:
+        study_id: Lower-case identifier of the study.
+        title: Words for people.
+        origin: ``collected``, ``imported`` or ``reconstructed``.
+        provenance: One sentence that every page shows when the origin is not ``collected``.
+        generator: What answered.
+        differs: What differs between the states.
+        states: The ladder, in order.
+        endpoints: The primary pair (old, new); None where a study names none.
+        normalization: Key of `normalize.RULES`.
+        unknown_texts: Stripped answers that count as UNKNOWN, ignoring case.
+        retrieval_depth: Documents per question and state; None where unknown.
+        judges: At most one of them primary.
+        draws: Number of bootstrap draws of the locked stream.
+        seed: Text that, with N and the draws, describes the locked stream.
+        level: Confidence of the bounds.
+        decision: None where a study was not preregistered.
+        gold_commit: SHA-256 of nonce and gold, made before the answers; None where gold was not sealed.
+        limits: Sentences on what this study cannot prove.
+        sources: Files of an import.
+        parent: Study whose questions this one repeats.
+    """
+
+    study_id: str
+    title: str
+    origin: Origin
+    provenance: str
+    generator: str
+    states: tuple[State, ...]
+    normalization: str
+    differs: str = "the index snapshot"
+    endpoints: tuple[str, str] | None = None
+    unknown_texts: tuple[str, ...] = ("UNKNOWN",)
+    retrieval_depth: int | None = None
+    judges: tuple[Judge, ...] = ()
+    draws: int = 50_000
+    seed: str = "1"
+    level: str = "0.95"
+    decision: Rule | None = None
+    gold_commit: str | None = None
+    limits: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = field(default=())
+    parent: str | None = None
+
+    @property
+    def primary_judge(self) -> Judge | None:
+        """The judge whose labels decide semantic agreement."""
+        return next((judge for judge in self.judges if judge.role == "primary"), None)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Kernels that this study supports."""
+        return KERNELS if self.primary_judge else ("exact",)
+
+    @property
+    def main_kernel(self) -> str:
+        """The kernel that flips and queues use: semantic where there are labels."""
+        return self.kernels[-1]
+
+    @property
+    def tail(self) -> Fraction:
+        """Probability outside the confidence level, exact."""
+        return 1 - Fraction(self.level)
+
+    def pairs(self) -> list[tuple[str, str, str]]:
+        """Pairs of states that have locked estimates, as (old, new, role).
+
+        Returns:
+            The endpoints first, then the steps of the ladder; every pair where no endpoints are named.
+        """
+        names = [state.name for state in self.states]
+        steps = list(zip(names, names[1:], strict=False))
+        if self.endpoints is None:
+            every = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+            return [(a, b, "step" if (a, b) in steps else "pair") for a, b in every]
+        found = [(*self.endpoints, "endpoints")]
+        return found + [(a, b, "step") for a, b in steps if (a, b) != self.endpoints]
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_list(value: Any) -> bool:
+    return type(value) is list
+
+
+def _one_of(*words: str) -> Callable[[Any], bool]:
+    return lambda value: value in words
+
+
+_FIELDS: dict[str, Field] = {
+    "v": (lambda v: v == 1 and type(v) is int, "1", True),
+    "kind": (_one_of("audit.protocol"), "audit.protocol", True),
+    "study_id": (lambda v: _is_text(v) and bool(STUDY_ID.fullmatch(v)), "lower-case letters, digits, _ . -", True),
+    "title": (_is_text, "text", True),
+    "origin": (_one_of("collected", "imported", "reconstructed"), "collected, imported or reconstructed", True),
+    "provenance": (_is_text, "text", True),
+    "generator": (_is_text, "text", True),
+    "differs": (_is_text, "text", True),
+    "states": (_is_list, "a list of states", True),
+    "endpoints": (lambda v: v is None or (_is_list(v) and len(v) == 2), "[old, new] or null", True),
+    "normalization": (lambda v: v in RULES, "one of " + ", ".join(RULES), True),
+    "unknown_texts": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
+    "retrieval_depth": (lambda v: v is None or (type(v) is int and v > 0), "a positive number or null", True),
+    "judges": (_is_list, "a list of judges", True),
+    "bootstrap": (lambda v: type(v) is dict, "an object", True),
+    "decision": (lambda v: v is None or type(v) is dict, "an object or null", True),
+    "gold_commit": (lambda v: v is None or (_is_text(v) and len(v) == 64), "a SHA-256 or null", True),
+    "limits": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
+    "sources": (_is_list, "a list of files", True),
+    "parent": (lambda v: v is None or _is_text(v), "a study id or null", True),
+}
+_STATE: dict[str, Field] = {
+    "name": (lambda v: _is_text(v) and 0 < len(v) <= 200, "text of 1 to 200 characters", True),
+    "label": (_is_text, "text", True),
+    "closed_book": (lambda v: type(v) is bool, "true or false", True),
+}
+_JUDGE: dict[str, Field] = {
+    "name": (lambda v: _is_text(v) and bool(STUDY_ID.fullmatch(v)), "lower-case letters, digits, _ . -", True),
+    "role": (_one_of("primary", "supplementary"), "primary or supplementary", True),
+    "blind": (lambda v: v is None or type(v) is bool, "true, false or null", True),
+    "description": (_is_text, "text", True),
+}
+_SOURCE: dict[str, Field] = {
+    "name": (_is_text, "text", True),
+    "sha256": (lambda v: _is_text(v) and len(v) == 64, "a SHA-256", True),
+    "size": (lambda v: type(v) is int and v >= 0, "bytes", True),
+}
+_BOOTSTRAP: dict[str, Field] = {
+    "draws": (lambda v: type(v) is int and 0 < v <= 10_000_000, "1 to 10,000,000", True),
+    "seed": (_is_text, "text", True),
+    "level": (lambda v: _is_text(v) and bool(DECIMAL.fullmatch(v)) and 0 < Fraction(v) < 1, "decimal text in (0, 1)", True),
+}
+_RULE: dict[str, Field] = {
+    "margin": (lambda v: _is_text(v) and bool(DECIMAL.fullmatch(v)), "decimal text", True),
+    "lower_above_zero": (lambda v: _is_list(v) and set(v) <= set(KERNELS), "kernels", True),
+}
+
+
+def to_record(protocol: Protocol) -> Record:
+    """The protocol as it is stored in ``protocol/protocol.json``."""
+    return {
+        "v": 1, "kind": "audit.protocol", "study_id": protocol.study_id, "title": protocol.title,
+        "origin": protocol.origin, "provenance": protocol.provenance, "generator": protocol.generator,
+        "differs": protocol.differs, "states": [from_state(state) for state in protocol.states],
+        "endpoints": list(protocol.endpoints) if protocol.endpoints else None,
+        "normalization": protocol.normalization, "unknown_texts": list(protocol.unknown_texts),
+        "retrieval_depth": protocol.retrieval_depth,
+        "judges": [{"name": j.name, "role": j.role, "blind": j.blind, "description": j.description}
+                   for j in protocol.judges],
+        "bootstrap": {"draws": protocol.draws, "seed": protocol.seed, "level": protocol.level},
+        "decision": None if protocol.decision is None else {
+            "margin": protocol.decision.margin, "lower_above_zero": list(protocol.decision.lower_above_zero)},
+        "gold_commit": protocol.gold_commit, "limits": list(protocol.limits),
+        "sources": [{"name": s.name, "sha256": s.sha256, "size": s.size} for s in protocol.sources],
+        "parent": protocol.parent,
+    }
+
+
+def from_record(record: Any) -> Protocol:
+    """A protocol from its stored form.
+
+    Raises:
+        InputError: A field is missing, unknown or ill-typed, or the parts contradict one another.
+    """
+    try:
+        check_fields(record, _FIELDS, "protocol")
+        states = tuple(State(**check_fields(item, _STATE, "state")) for item in record["states"])
+        judges = tuple(Judge(**check_fields(item, _JUDGE, "judge")) for item in record["judges"])
+        sources = tuple(Source(**check_fields(item, _SOURCE, "source")) for item in record["sources"])
+        bootstrap = check_fields(record["bootstrap"], _BOOTSTRAP, "bootstrap")
+        rule = record["decision"]
+        if rule is not None:
+            check_fields(rule, _RULE, "decision")
+        protocol = Protocol(
+            study_id=record["study_id"], title=record["title"], origin=record["origin"],
+            provenance=record["provenance"], generator=record["generator"], differs=record["differs"],
+            states=states, endpoints=tuple(record["endpoints"]) if record["endpoints"] else None,
+            normalization=record["normalization"], unknown_texts=tuple(record["unknown_texts"]),
+            retrieval_depth=record["retrieval_depth"], judges=judges, draws=bootstrap["draws"],
+            seed=bootstrap["seed"], level=bootstrap["level"],
+            decision=None if rule is None else Rule(rule["margin"], tuple(rule["lower_above_zero"])),
+            gold_commit=record["gold_commit"], limits=tuple(record["limits"]), sources=sources,
+            parent=record["parent"])
+    except CodecError as error:
+        raise InputError(Problem(str(error), where="protocol.json", action="Restore or correct the protocol.")) from None
+    faults = contradictions(protocol)
+    if faults:
+        raise InputError(faults)
+    return protocol
+
+
+def contradictions(protocol: Protocol) -> list[Problem]:
+    """Parts of a protocol that cannot all be true; empty when there are none."""
+    faults = []
+
+    def fault(what: str, expected: str, found: str) -> None:
+        faults.append(Problem(what, expected, found, "protocol", "Correct the protocol before it is locked."))
+
+    names = [state.name for state in protocol.states]
+    if not names:
+        fault("a study needs a state", "one state or more", "none")
+    if len(set(names)) != len(names):
+        fault("two states have one name", "unique names", ", ".join(names))
+    if protocol.endpoints:
+        old, new = protocol.endpoints
+        if old not in names or new not in names or names.index(old) >= names.index(new):
+            fault("the endpoints are not two states in ladder order", " < ".join(names), f"{old}, {new}")
+    if sum(judge.role == "primary" for judge in protocol.judges) > 1:
+        fault("two judges are primary", "at most one", "several")
+    if len({judge.name for judge in protocol.judges}) != len(protocol.judges):
+        fault("two judges have one name", "unique names", ", ".join(j.name for j in protocol.judges))
+    if protocol.decision:
+        missing = set(protocol.decision.lower_above_zero) - set(protocol.kernels)
+        if missing:
+            fault("the decision needs a kernel that the study lacks", ", ".join(protocol.kernels), ", ".join(missing))
+        if not protocol.endpoints:
+            fault("the decision needs endpoints", "[old, new]", "none")
+    return faults

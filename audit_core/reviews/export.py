@@ -1,0 +1,82 @@
+"""Current verdicts as rows, as CSV that no spreadsheet executes, and as JSONL."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from audit_core.digests import canonical
+from audit_core.reviews.fold import Fold
+
+EXPORTED = ("study_id", "question_id", "reviewer", "verdict", "impact", "causes", "note", "old", "new", "kernel", "at",
+            "event", "gold_revealed", "item_sha256", "bundle", "sha256")
+
+Row = dict[str, Any]
+
+
+def export(fold: Fold, study_id: str, question_ids: Sequence[str] | None = None,
+           reviewer: str | None = None) -> list[Row]:
+    """Verdicts that stand, one row for each question and reviewer.
+
+    Args:
+        fold: What stands, from `ReviewStore.fold`.
+        study_id: The study.
+        question_ids: Only these, in this order; None for all, in the order of the events.
+        reviewer: Only this person.
+
+    Returns:
+        Rows with the keys of `EXPORTED`; `causes` is a list, `event` the number in the store, `gold_revealed` true
+        where gold had been shown before the verdict was given.
+    """
+    found: dict[str, list[Row]] = {}
+    for question_id, who, standing in fold.standings(study_id, reviewer):
+        event = standing.verdict
+        if event is None:
+            continue
+        row = {name: getattr(event, name) for name in EXPORTED if name not in ("event", "gold_revealed")}
+        row["causes"], row["event"], row["reviewer"] = list(event.causes), event.id, who
+        row["gold_revealed"] = standing.revealed is not None and standing.revealed.id < event.id
+        found.setdefault(question_id, []).append({name: row[name] for name in EXPORTED})
+    if question_ids is None:
+        return sorted((row for rows in found.values() for row in rows), key=lambda row: row["event"])
+    return [row for question_id in question_ids for row in found.get(question_id, [])]
+
+
+def as_jsonl(rows: Iterable[Row]) -> bytes:
+    """The machine's form: one canonical JSON object a line."""
+    return b"".join(canonical(row) + b"\n" for row in rows)
+
+
+def as_csv(rows: Iterable[Row], columns: Sequence[str] = EXPORTED) -> bytes:
+    """The spreadsheet's form: every field quoted, formulas disarmed, UTF-8 with a signature."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([formula_safe(_text(row[name])) for name in columns])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def formula_safe(text: str) -> str:
+    """Text with an apostrophe before it where a spreadsheet would take it for a formula.
+
+    The first visible character decides, after compatibility folding, so that full-width forms count.
+    """
+    if text[:1] in ("\t", "\r", "\n"):
+        return "'" + text
+    for character in text:
+        if character.isspace() or unicodedata.category(character) in ("Cf", "Cc"):
+            continue
+        return "'" + text if unicodedata.normalize("NFKC", character)[:1] in "=+-@" else text
+    return text
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "; ".join(value)
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

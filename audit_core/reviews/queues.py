@@ -1,0 +1,228 @@
+"""The queues of Triage: who is in each, in which order, and how many. One function answers all three.
+
+It works on the columns of one pair of states and kernel (`readmodel.read.columns` or `explore.columns`) and on what
+the reviewer has said so far. Everything is a numpy mask over the questions, so that 100,000 of them take milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from audit_core.reviews.events import IMPACTS, VERDICTS
+from audit_core.reviews.fold import Fold
+
+Mask = npt.NDArray[np.bool_]
+PRIORITY_TAGS = frozenset({"high-priority", "high priority", "priority"})
+SORTS = {"impact": "Impact first", "ladder": "Study order", "random": "Random"}
+
+COLUMNS = (
+    "within_old", "within_old_pairs", "within_new", "within_new_pairs", "crossing", "cross_pairs", "numerator",
+    "denominator", "flip", "matched", "lost", "gained", "both_match", "different_nonmatch", "same_nonmatch",
+    "unknown_in", "unknown_out", "all_nonmatch", "verbatim", "shared", "documents", "same_set", "same_order",
+    "refusal_split", "open_triangles", "judges_disagree", "weight",
+)  # fmt: skip
+"""Numeric columns of the read model's `contrast` and `fact`, and the question's weight."""
+
+
+class Table:
+    """The columns of one pair of states and kernel as arrays, in question order.
+
+    Args:
+        columns: Parallel lists; absent columns and None are *unknown*, never zero.
+    """
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        self.ids: list[str] = list(columns["question_id"])
+        self.index = {question_id: i for i, question_id in enumerate(self.ids)}
+        self._columns = columns
+        self._numbers: dict[str, npt.NDArray[np.float64]] = {}
+        self._tags: list[tuple[str, ...]] | None = None
+        self._masks: dict[str, Mask] = {}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
+        """One column as doubles, NaN where unknown."""
+        if name not in self._numbers:
+            values = self._columns.get(name)
+            if values is None:
+                array = np.full(len(self.ids), np.nan)
+            else:
+                array = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+            self._numbers[name] = array
+        return self._numbers[name]
+
+    @property
+    def contrast(self) -> npt.NDArray[np.float64]:
+        """Per-question contrast in [-1, 1]; NaN where it is undefined."""
+        if "contrast" not in self._numbers:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                self._numbers["contrast"] = self["numerator"] / self["denominator"]
+        return self._numbers["contrast"]
+
+    @property
+    def tags(self) -> list[tuple[str, ...]]:
+        """Tags of each question."""
+        if self._tags is None:
+            found = self._columns.get("tags") or [()] * len(self.ids)
+            self._tags = [tuple(json.loads(tags) if isinstance(tags, str) else tags or ()) for tags in found]
+        return self._tags
+
+    def fixed(self, queue: str, marks: Marks) -> Mask:
+        """Mask of a queue that verdicts do not change."""
+        if queue not in self._masks:
+            self._masks[queue] = np.asarray(QUEUES[queue].members(self, marks), np.bool_)
+        return self._masks[queue]
+
+    def row(self, question_id: str) -> dict[str, Any] | None:
+        """All columns of one question as they came."""
+        i = self.index.get(question_id)
+        return None if i is None else {name: values[i] for name, values in self._columns.items()}
+
+
+class Marks:
+    """What one reviewer has said about the questions of a table, as arrays that follow the fold.
+
+    Attributes:
+        verdict: Position in `VERDICTS`, -1 for none.
+        impact: Position in `IMPACTS`, -1 for none.
+    """
+
+    def __init__(self, table: Table, study_id: str, reviewer: str) -> None:
+        self.table, self.study_id, self.reviewer = table, study_id, reviewer
+        self.verdict = np.full(len(table), -1, dtype=np.int8)
+        self.impact = np.full(len(table), -1, dtype=np.int8)
+        self._fold: Fold | None = None
+        self._seen = 0
+
+    def follow(self, fold: Fold) -> Marks:
+        """Take in the events that are new since the last call."""
+        if fold is not self._fold:
+            self._fold, self._seen = fold, 0
+            self.verdict[:] = self.impact[:] = -1
+        trail = fold.trail
+        for study_id, question_id, reviewer in trail[self._seen :]:
+            i = self.table.index.get(question_id)
+            if study_id == self.study_id and reviewer == self.reviewer and i is not None:
+                event = fold.standing(study_id, question_id, reviewer).verdict
+                self.verdict[i] = _VERDICT_CODE[event.verdict] if event else -1
+                self.impact[i] = _IMPACT_CODE[event.impact] if event else -1
+            self._seen += 1
+        return self
+
+    @property
+    def reviewed(self) -> Mask:
+        """Questions with a standing verdict."""
+        return self.verdict >= 0
+
+
+_VERDICT_CODE: dict[str | None, int] = {None: -1} | {verdict: i for i, verdict in enumerate(VERDICTS)}
+_IMPACT_CODE: dict[str | None, int] = {None: -1} | {impact: i for i, impact in enumerate(IMPACTS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue.
+
+    Attributes:
+        label: Words for people.
+        members: Table and marks → mask.
+        empty: Why nobody is in it, when nobody is.
+        fixed: True where verdicts do not change it, so that it is computed once for a table.
+    """
+
+    label: str
+    members: Callable[[Table, Marks], Mask]
+    empty: str
+    fixed: bool = True
+
+
+def _positive(column: str) -> Callable[[Table, Marks], Mask]:
+    return lambda table, marks: table[column] > 0
+
+
+def _unstable(state: str) -> Callable[[Table, Marks], Mask]:
+    return lambda table, marks: table[f"within_{state}"] < table[f"within_{state}_pairs"]
+
+
+def _priority(table: Table, marks: Marks) -> Mask:
+    """A priority tag, or a weight in the top tenth of weights that differ."""
+    mask = np.fromiter((not PRIORITY_TAGS.isdisjoint(tags) for tags in table.tags), np.bool_, len(table))
+    weight = table["weight"]
+    known = weight[~np.isnan(weight)]
+    if known.size and known.min() < known.max():
+        mask |= weight >= max(np.quantile(known, 0.9, method="inverted_cdf"), np.nextafter(known.min(), np.inf))
+    return mask
+
+
+_NO_GOLD = "EM transitions need gold answers and two states; look in the ledger whether this study has them."
+
+QUEUES: dict[str, Queue] = {
+    "flips": Queue("Repeat-stable flips", _positive("flip"),
+                   "No question has repeats that agree within both states and never across them."),
+    "unstable_old": Queue("Unstable at old", _unstable("old"), "Every question repeats its answer in the old state."),
+    "unstable_new": Queue("Unstable at new", _unstable("new"), "Every question repeats its answer in the new state."),
+    "lost": Queue("EM lost", _positive("lost"), f"No matched repeat went from EM-match to EM-nonmatch. {_NO_GOLD}"),
+    "gained": Queue("EM gained", _positive("gained"),
+                    f"No matched repeat went from EM-nonmatch to EM-match. {_NO_GOLD}"),
+    "different_nonmatch": Queue("Different nonmatch", _positive("different_nonmatch"),
+                                f"No matched repeat moved from one EM-nonmatch to another. {_NO_GOLD}"),
+    "refusal_split": Queue("Refusal split", _positive("refusal_split"),
+                           "In no state does one repeat refuse while another answers."),
+    "judges_disagree": Queue("Judges disagree", _positive("judges_disagree"),
+                             "No pair was labelled differently by two judges; most studies have one judge or none."),
+    "nontransitive": Queue("Non-transitive", _positive("open_triangles"),
+                           "No question has labels of the form 1 = 2, 2 = 3, 1 ≠ 3."),
+    "priority": Queue("High priority", _priority, "No question carries a priority tag or a high traffic weight."),
+    "unreviewed": Queue("Unreviewed", lambda table, marks: ~marks.reviewed, "Every question has a verdict.",
+                        fixed=False),
+    "reviewed": Queue("Reviewed", lambda table, marks: marks.reviewed, "No question has a verdict yet.",
+                      fixed=False),
+    "all": Queue("All questions", lambda table, marks: np.ones(len(table), np.bool_), "The study has no questions."),
+}
+"""Every queue by the name that the URL uses, in the order of the menu."""
+
+
+def members(table: Table, marks: Marks, narrowed: Mask | None = None) -> dict[str, Mask]:
+    """Who is in each queue; counts beside the queues are the sums of these masks.
+
+    Args:
+        table: The questions.
+        marks: What the reviewer has said.
+        narrowed: Mask of `filters.Filters`, joined by *and*.
+    """
+    masks = {name: table.fixed(name, marks) if queue.fixed else queue.members(table, marks)
+             for name, queue in QUEUES.items()}
+    return masks if narrowed is None else {name: mask & narrowed for name, mask in masks.items()}
+
+
+def ordered(table: Table, marks: Marks, mask: Mask, sort: str, seed: int = 0) -> list[int]:
+    """Positions of a queue's members in the order of work.
+
+    ``impact``: verdict pending, then EM lost, then traffic weight, then low overlap, then study order.
+    ``ladder``: study order. ``random``: by SHA-256 of seed and id, the same on every machine and for every subset.
+    """
+    positions = np.flatnonzero(mask)
+    if sort == "random":
+        keys = {int(i): hashlib.sha256(f"{seed}\n{table.ids[i]}".encode("utf-8", "surrogatepass")).digest()
+                for i in positions}
+        return sorted(keys, key=keys.__getitem__)
+    if sort == "impact":
+        weight, shared, lost = table["weight"][positions], table["shared"][positions], table["lost"][positions]
+        keys_last_first = (
+            positions,
+            np.where(np.isnan(shared), np.inf, shared),
+            -np.where(np.isnan(weight), -np.inf, weight),
+            ~(lost > 0),
+            marks.reviewed[positions],
+        )
+        positions = positions[np.lexsort(keys_last_first)]
+    return [int(i) for i in positions]

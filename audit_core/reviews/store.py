@@ -1,0 +1,207 @@
+"""The verdict store: append-only events in `reviews.db`, and again in `verdicts.jsonl` beside it.
+
+Nothing here is ever updated, deleted or rebuilt from a study. `append` returns only after the event is committed
+with a full sync *and* has been read back over a fresh connection, so that *Saved* on a screen is a fact. Verdicts
+belong to a study id and a question id; loading a study again does not detach them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from audit_core.errors import AuditError, InputError, Problem, StorageError
+from audit_core.reviews.database import reading, writing
+from audit_core.reviews.events import (
+    COLUMNS,
+    FIRST,
+    Entry,
+    Event,
+    chained,
+    checked,
+    from_fields,
+    intact,
+)
+from audit_core.reviews.fold import Fold
+from audit_core.reviews.journal import Journal
+
+JOURNAL = "verdicts.jsonl"
+_INSERT = f"INSERT INTO verdict_event({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+
+
+class ConflictError(InputError):
+    """What should be taken back is no longer the newest: another tab has saved since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The outcome of an append.
+
+    Attributes:
+        event: As read back from the database after the commit.
+        repeated: True where this request had been stored before; nothing new was written.
+        copy_problem: Why the line in `verdicts.jsonl` could not be written; the verdict itself is safe.
+    """
+
+    event: Event
+    repeated: bool = False
+    copy_problem: AuditError | None = None
+
+
+class ReviewStore:
+    """All reads and writes of one `reviews.db`.
+
+    Args:
+        path: The database; made, with `verdicts.jsonl` in the same folder, at the first append.
+        timeout: Seconds to wait for another writer.
+        patience: Seconds a read waits; short, because a page waits with it.
+    """
+
+    def __init__(self, path: Path, *, timeout: float = 30.0, patience: float = 2.0) -> None:
+        self.path, self.timeout, self.patience = path, timeout, patience
+        self.journal = Journal(path.with_name(JOURNAL))
+        self._fold = Fold()
+        self._lock, self._reconciling = threading.Lock(), threading.Lock()
+        self._reconciled = False
+
+    def append(self, entry: Entry) -> Saved:
+        """Store what a reviewer did.
+
+        A ``verdict`` whose `base_event` is not the newest of its question and reviewer is stored as ``draft``.
+
+        Raises:
+            InputError: The entry is not valid.
+            ConflictError: A ``retract`` or ``dismiss`` whose base is not the newest.
+            StorageError: Nothing was stored.
+        """
+        entry = checked(entry)
+        self.reconcile()
+        with writing(self.path, self.timeout) as connection:
+            known = connection.execute("SELECT id FROM verdict_event WHERE request_id = ?",
+                                       (entry.request_id,)).fetchone()
+            event_id: int = known[0] if known else _insert(connection, _with_kind(connection, entry)).id
+        event = self.event(event_id)
+        if event is None:
+            raise StorageError(Problem("the verdict could not be read back", f"event {event_id}", "nothing",
+                                       str(self.path), "Save again."))
+        if known:
+            return Saved(event, repeated=True)
+        try:
+            self.journal.append([event])
+        except StorageError as error:
+            self._reconciled = False
+            return Saved(event, copy_problem=error)
+        return Saved(event)
+
+    def event(self, event_id: int) -> Event | None:
+        """One event over a fresh connection; None where there is none."""
+        found = self._events("id = ?", event_id)
+        return found[0] if found else None
+
+    def events(self, after: int = 0) -> list[Event]:
+        """All events with a number above `after`, in order; empty where nothing was ever saved."""
+        return self._events("id > ?", after)
+
+    def history(self, study_id: str, question_id: str, reviewer: str | None = None) -> list[Event]:
+        """Everything that was recorded on one question, in order."""
+        if reviewer is None:
+            return self._events("study_id = ? AND question_id = ?", study_id, question_id)
+        return self._events("study_id = ? AND question_id = ? AND reviewer = ?", study_id, question_id, reviewer)
+
+    def fold(self) -> Fold:
+        """What stands now. One object per store, extended by the events that are new; treat it as read-only.
+
+        Raises:
+            StorageError: Unreadable, or the chain of digests is broken.
+        """
+        with self._lock:
+            self._reconcile_if_possible()
+            last = self.event(self._fold.last)
+            if last is None or last.sha256 != self._fold.head:
+                self._fold = Fold()  # nothing yet, or another file has taken the place of the one read before
+            new = self.events(self._fold.last)
+            _verify(new, self._fold.last, self._fold.head, self.path)
+            for event in new:
+                self._fold.add(event)
+            return self._fold
+
+    def reconcile(self) -> None:
+        """Give each medium the events that only the other one holds; once for each store object.
+
+        Raises:
+            StorageError: One of them is damaged or cannot be written.
+        """
+        with self._reconciling:
+            if not self._reconciled or not self.path.is_file():
+                self._exchange()
+                self._reconciled = True
+
+    def _exchange(self) -> None:
+        written = self.journal.read()
+        stored = self.events()
+        _verify(stored, 0, FIRST, self.path)
+        requests = {event.request_id for event in stored}
+        missing = [event for event in written if event.request_id not in requests]
+        if missing:
+            with writing(self.path, self.timeout) as connection:
+                for event in missing:
+                    if not connection.execute("SELECT 1 FROM verdict_event WHERE request_id = ?",
+                                              (event.request_id,)).fetchone():
+                        stored.append(_insert(connection, event))
+        lines = {event.sha256 for event in written}
+        self.journal.append([event for event in stored if event.sha256 not in lines])
+
+    def _reconcile_if_possible(self) -> None:
+        """Replay before the first read; a page that can only read still shows what is there."""
+        try:
+            self.reconcile()
+        except StorageError:
+            if not self.path.is_file():
+                raise
+
+    def _events(self, where: str, *values: Any) -> list[Event]:
+        if not self.path.is_file():
+            return []
+        with reading(self.path, self.patience) as connection:
+            if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                return []  # made, but the first transaction never committed
+            found = connection.execute(f"SELECT * FROM verdict_event WHERE {where} ORDER BY id", values).fetchall()
+        return [from_fields({**dict(row), "causes": json.loads(row["causes"])}) for row in found]
+
+
+def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
+    """The entry, demoted or refused where its base is not the newest event of its question and reviewer."""
+    if entry.kind not in ("verdict", "retract", "dismiss"):
+        return entry
+    newest = connection.execute(
+        "SELECT max(id) FROM verdict_event WHERE study_id = ? AND question_id = ? AND reviewer = ? "
+        "AND kind <> 'reveal'", (entry.study_id, entry.question_id, entry.reviewer)).fetchone()[0]
+    if newest == entry.base_event:
+        return entry
+    if entry.kind == "verdict":
+        return replace(entry, kind="draft")
+    raise ConflictError(Problem("another tab has saved since this page was drawn", f"event {entry.base_event}",
+                                f"event {newest}", action="Look at the newer state, then decide again."))
+
+
+def _insert(connection: sqlite3.Connection, entry: Entry) -> Event:
+    """Append to the chain. An event from the other medium keeps its digest where it follows the last one directly."""
+    last = connection.execute("SELECT id, sha256 FROM verdict_event ORDER BY id DESC LIMIT 1").fetchone()
+    event = chained(entry, last["id"] + 1 if last else 1, last["sha256"] if last else FIRST)
+    row = asdict(event) | {"causes": json.dumps(event.causes, ensure_ascii=False)}
+    connection.execute(_INSERT, [row[name] for name in COLUMNS])
+    return event
+
+
+def _verify(events: list[Event], last: int, head: str, path: Path) -> None:
+    for event in events:
+        if event.id != last + 1 or event.prev_sha256 != head or not intact(event):
+            raise StorageError(Problem(
+                "the history of verdicts was changed outside this program", f"event {last + 1} as it was saved",
+                f"event {event.id} with another digest", str(path),
+                "Move the file aside and keep it; it is rebuilt from verdicts.jsonl beside it at the next start."))
+        last, head = event.id, event.sha256
