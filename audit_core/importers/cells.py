@@ -24,7 +24,7 @@ _WHOLE = re.compile(r"\+?\d+(\.0+)?")
 _TRUE, _FALSE = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """A value that cannot be meant; the text says why."""
 
 
@@ -47,23 +47,23 @@ def text_of(value: Any) -> str | None:
     """Text or a number as text; None for null.
 
     Raises:
-        Unreadable: True, false, a list or an object, which would have to be guessed at.
+        UnreadableError: True, false, a list or an object, which would have to be guessed at.
     """
     if value is None or isinstance(value, str):
         return None if value is None else str(value)
-    raise Unreadable(f"{_what(value)} where text is expected")
+    raise UnreadableError(f"{_what(value)} where text is expected")
 
 
 def whole_of(value: Any) -> int:
     """A whole number of 0 or more.
 
     Raises:
-        Unreadable: Anything else.
+        UnreadableError: Anything else.
     """
     if isinstance(value, str) and len(value) <= 15 and _WHOLE.fullmatch(value.strip()):
         return int(value.strip().partition(".")[0])
     found = f"{value[:40]!r}" if isinstance(value, str) else _what(value)
-    raise Unreadable(f"{found} where a whole number is expected")
+    raise UnreadableError(f"{found} where a whole number is expected")
 
 
 def is_whole(number: Number) -> bool:
@@ -75,7 +75,7 @@ def flag_of(value: Any) -> bool | None:
     """True or false however it is written; None where it says nothing.
 
     Raises:
-        Unreadable: Another word.
+        UnreadableError: Another word.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -84,7 +84,7 @@ def flag_of(value: Any) -> bool | None:
         return word in _TRUE
     if not word:
         return None
-    raise Unreadable(f"{word[:40]!r} where true or false is expected")
+    raise UnreadableError(f"{word[:40]!r} where true or false is expected")
 
 
 def aliases_of(value: Any, separator: str | None) -> list[str]:
@@ -93,7 +93,7 @@ def aliases_of(value: Any, separator: str | None) -> list[str]:
     Blank aliases are kept here and left to the caller, who counts them.
 
     Raises:
-        Unreadable: An alias that is not text, such as true (which is what some formats make of *yes*).
+        UnreadableError: An alias that is not text, such as true (which is what some formats make of *yes*).
     """
     if value is None:
         return []
@@ -105,10 +105,10 @@ def aliases_of(value: Any, separator: str | None) -> list[str]:
             return [part.strip() for part in value.split(separator)] if separator else [str(value)]
         value = listed
     if not isinstance(value, list):
-        raise Unreadable(f"{_what(value)} where accepted answers are expected")
+        raise UnreadableError(f"{_what(value)} where accepted answers are expected")
     for item in value:
         if not isinstance(item, str):
-            raise Unreadable(f"{_what(item)} among the accepted answers, which must be text")
+            raise UnreadableError(f"{_what(item)} among the accepted answers, which must be text")
     return [str(item) for item in value]
 
 
@@ -122,7 +122,7 @@ def tags_of(value: Any) -> list[str]:
     """Tags: a list, a JSON list as text, or texts between commas.
 
     Raises:
-        Unreadable: A tag that is not text.
+        UnreadableError: A tag that is not text.
     """
     if isinstance(value, str):
         listed = _listed(value)
@@ -130,7 +130,7 @@ def tags_of(value: Any) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list) or any(not isinstance(item, str) for item in value):
-        raise Unreadable("something else than texts where tags are expected")
+        raise UnreadableError("something else than texts where tags are expected")
     return [tag for item in value if (tag := str(item).strip())]
 
 
@@ -138,7 +138,7 @@ def passages_of(value: Any) -> list[Passage] | None:
     """Evidence in order; None where the record says nothing about it, an empty list where nothing was retrieved.
 
     Raises:
-        Unreadable: A document that is neither an id nor an object with an id or a text.
+        UnreadableError: A document that is neither an id nor an object with an id or a text.
     """
     if isinstance(value, str):
         if not value.strip():
@@ -150,7 +150,7 @@ def passages_of(value: Any) -> list[Passage] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise Unreadable(f"{_what(value)} where a list of documents is expected")
+        raise UnreadableError(f"{_what(value)} where a list of documents is expected")
     return [_document(item) for item in value]
 
 
@@ -158,11 +158,11 @@ def passage(document_id: str | None, text: str | None, score: str | None = None,
     """A document; without an id its text identifies it.
 
     Raises:
-        Unreadable: Neither an id nor a text.
+        UnreadableError: Neither an id nor a text.
     """
     if document_id is None or not document_id.strip():
         if text is None:
-            raise Unreadable("a document with neither an id nor a text")
+            raise UnreadableError("a document with neither an id nor a text")
         document_id = "text-" + sha256(text.encode())[:16]
     return Passage(document_id, text, score, title)
 
@@ -172,10 +172,8 @@ def _document(item: Any) -> Passage:
         is_text = len(item) > LONG_ID
         return passage(None if is_text else str(item), str(item) if is_text else None)
     if not isinstance(item, dict):
-        raise Unreadable(f"{_what(item)} where a document is expected")
-    found = {
-        field: text_of(next((item[key] for key in keys if key in item), None)) for field, keys in _KEYS.items()
-    }
+        raise UnreadableError(f"{_what(item)} where a document is expected")
+    found = {field: text_of(next((item[key] for key in keys if key in item), None)) for field, keys in _KEYS.items()}
     return passage(found["document_id"], found["text"], found["score"], found["title"] or "")
 
 

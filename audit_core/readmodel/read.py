@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from audit_core import protocol
 from audit_core.errors import InputError, Problem, StorageError
+from audit_core.model import Cell, Document, Dossier, Evidence, Gold, Judgment, Question
 from audit_core.readmodel.schema import SCHEMA_VERSION
+from audit_core.results import arrays_of
+from audit_core.tensors import Answers
 
 Row = dict[str, Any]
 
@@ -219,3 +223,95 @@ def document_lists(path: Path, study_id: str) -> list[Row]:
                     "SELECT q.question_id, t.state, d.rank, d.document_id FROM study s JOIN question q USING (study_key) "
                     "JOIN document d USING (question_key) JOIN state t ON t.study_key = s.study_key "
                     "AND t.position = d.state WHERE s.study_id = ? ORDER BY q.position, d.state, d.rank", study_id)
+
+
+def columns(path: Path, study_id: str, kernel: str, old: str, new: str) -> dict[str, list[Any]] | None:
+    """Per-question facts of a pair of states as parallel lists in question order.
+
+    Returns:
+        ``question_id``, ``position``, ``text``, ``tags`` (lists), ``weight`` and the columns of `contrast` and `fact`;
+        None where the pair was not part of the results (then `explore.columns` computes the same live).
+    """
+    with reader(path) as connection:
+        cursor = connection.cursor()
+        cursor.row_factory = None
+        found = cursor.execute(
+            "SELECT q.question_id, q.position, q.text, q.tags, q.weight, c.*, f.* FROM study s "
+            "JOIN pair p ON p.study_key = s.study_key AND p.old = ? AND p.new = ? "
+            "JOIN contrast c ON c.pair_key = p.pair_key AND c.kernel = ? "
+            "JOIN fact f ON f.pair_key = p.pair_key AND f.question_key = c.question_key "
+            "JOIN question q ON q.question_key = c.question_key WHERE s.study_id = ? ORDER BY q.position",
+            (old, new, kernel, study_id))
+        names = [column[0] for column in cursor.description]
+        table = cursor.fetchall()
+    if not table:
+        return None
+    out = dict(zip(names, map(list, zip(*table, strict=True)), strict=True))
+    out["tags"] = [json.loads(tags) if tags != "[]" else [] for tags in out["tags"]]
+    return out
+
+
+def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
+    """A loaded study question by question, as `study.Study.dossiers` gives it from the ledgers; passages left out."""
+    with reader(path) as connection:
+        found = connection.execute("SELECT study_key FROM study WHERE study_id = ?", (study_id,)).fetchone()
+        key = found[0] if found else -1
+        states = [row[0] for row in connection.execute(
+            "SELECT state FROM state WHERE study_key = ? ORDER BY position", (key,))]
+        slots: dict[int, tuple[str, int]] = {}
+        cells = _grouped(connection.execute(
+            "SELECT c.question_key, c.cell_key, c.state, c.repeat, c.status, c.answer, c.error FROM question q "
+            "JOIN cell c USING (question_key) WHERE q.study_key = ? ORDER BY c.question_key, c.state, c.repeat", (key,)))
+        labels = _grouped(connection.execute(
+            "SELECT c.question_key, j.judge, l.first, l.second, l.label FROM question q JOIN cell c USING (question_key) "
+            "JOIN pair_label l ON l.first = c.cell_key JOIN judge j USING (judge_key) WHERE q.study_key = ? "
+            "ORDER BY c.question_key", (key,)))
+        documents = _grouped(connection.execute(
+            "SELECT d.question_key, d.state, d.rank, d.document_id FROM question q JOIN document d USING (question_key) "
+            "WHERE q.study_key = ? ORDER BY d.question_key, d.state, d.rank", (key,)))
+        for number, question_id, text, tags, weight, gold in connection.execute(
+                "SELECT question_key, question_id, text, tags, weight, gold FROM question WHERE study_key = ? "
+                "ORDER BY question_key", (key,)):
+            slots.clear()
+            held = []
+            for _, cell, state, repeat, status, answer, error in cells(number):
+                slots[cell] = (states[state], repeat)
+                held.append(Cell(question_id, states[state], repeat, status, answer, error))
+            judged: dict[str, list[tuple[int, int, int]]] = {}
+            for _, judge, first, second, label in labels(number):
+                judged.setdefault(judge, []).append((first, second, label))
+            place = {cell: i for i, cell in enumerate(slots)}
+            judgments = {judge: Judgment(question_id, tuple(slots.values()), tuple(
+                (place[a], place[b], same) for a, b, same in rows_)) for judge, rows_ in judged.items()}
+            shown: dict[int, list[Document]] = {}
+            for _, state, rank, document in documents(number):
+                shown.setdefault(state, []).append(Document(document, rank))
+            yield Dossier(
+                Question(question_id, text, tuple(json.loads(tags)), weight), tuple(held), judgments,
+                tuple(Evidence(question_id, states[state], tuple(items)) for state, items in shown.items()),
+                Gold(question_id, tuple(json.loads(gold))) if gold else None)
+
+
+def _grouped(cursor: sqlite3.Cursor) -> Callable[[int], list[Any]]:
+    """Rows of a cursor ordered by their first column, handed out for ascending values of it."""
+    cursor.row_factory = None
+    waiting: list[Any] = []
+
+    def take(number: int) -> list[Any]:
+        found = []
+        while True:
+            row = waiting.pop() if waiting else cursor.fetchone()
+            if row is None or row[0] > number:
+                if row is not None:
+                    waiting.append(row)
+                return found
+            if row[0] == number:
+                found.append(row)
+
+    return take
+
+
+def arrays(path: Path, study_id: str) -> Answers:
+    """A loaded study as arrays, for `explore`."""
+    described = protocol.from_record(study(path, study_id)["protocol"])
+    return arrays_of(described, dossiers(path, study_id))

@@ -1,0 +1,144 @@
+"""Live estimates for the dashboard: any pair of states, any slice, by the functions that make the locked results.
+
+Whatever this module returns is exploratory, and no slice can rescue a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from audit_core.estimators import bootstrap, churn, judges, overlap
+from audit_core.estimators import transitions as flows
+from audit_core.estimators.catalogue import Settings, all_nonmatch, pair_estimates as _pair_estimates
+from audit_core.model import Estimate
+from audit_core.tensors import Answers
+
+EXPLORATORY = Settings(Fraction(1, 20), 50_000, "explore", lambda _kind, _role: "exploratory")
+
+
+def pair_estimates(answers: Answers, old: str, new: str, questions: Collection[str] | None = None) -> list[Estimate]:
+    """Estimates of any pair of states, on all questions or on a slice.
+
+    Args:
+        old, new: Names of two states, in any order.
+        questions: Ids of the slice; None for all.
+    """
+    return list(_pair_estimates(_slice(answers, questions), old, new, "explored", EXPLORATORY))
+
+
+def agreement_matrix(answers: Answers, kernel: str) -> list[list[Fraction | None]]:
+    """Mean agreement of each state with each: within on the diagonal, cross beside it; None where undefined."""
+    chosen, states = answers.kernel(kernel), range(len(answers.states))
+    out: list[list[Fraction | None]] = []
+    for s in states:
+        row: list[Fraction | None] = []
+        for t in states:
+            pairs = churn.within(chosen, answers.repeats, s) if s == t else churn.cross(chosen, answers.repeats, s, t)
+            ratio = churn.mean_ratio(pairs.agree, pairs.pairs, pairs.defined)
+            row.append(None if ratio is None else Fraction(*ratio))
+        out.append(row)
+    return out
+
+
+def bootstrap_points(answers: Answers, kernel: str, old: str, new: str) -> tuple[list[float], list[float]] | None:
+    """Exact bootstrap distribution of excess churn: means and probabilities; None where there is none to draw."""
+    found = churn.contrast(answers.kernel(kernel), answers.repeats, answers.index(old), answers.index(new))
+    if int(found.eligible.sum()) < 2 or found.values.dtype == object:
+        return None
+    distribution = bootstrap.of_mean(found.scaled, found.denominator)
+    if distribution is None:
+        return None
+    means, probability = distribution.points()
+    keep = probability > probability.max() * 1e-6
+    return means[keep].tolist(), probability[keep].tolist()
+
+
+def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list[Any]]:
+    """Per-question facts of a pair of states as parallel lists in question order.
+
+    Returns:
+        ``question_id``, ``tags`` and the columns of the tables `contrast` and `fact`. ``numerator`` and
+        ``denominator`` are None for a question outside the estimand; ``shared``, ``documents``, ``same_set`` and
+        ``same_order`` are None without evidence at both states. ``refusal_split`` is 1 where repeats of the old state
+        split between UNKNOWN and another answer, 2 for the new, 3 for both.
+    """
+    o, n = answers.index(old), answers.index(new)
+    found = churn.contrast(answers.kernel(kernel), answers.repeats, o, n)
+    flow = flows.transitions(answers.em, answers.unknown, answers.kernel(answers.kernels[-1]), o, n)
+    shown = overlap.overlap(answers.documents, o, n)
+    verbatim = np.ones(len(answers), np.bool_)
+    for state in (o, n):
+        raw = churn.within(answers.kernel("raw"), answers.repeats, state)
+        verbatim &= raw.defined & (raw.agree == raw.pairs)
+    split = sum(
+        bit * (((answers.unknown[:, s] == 1).any(1)) & ((answers.unknown[:, s] == 0).any(1))).astype(int)
+        for bit, s in ((1, o), (2, n)))
+    triangles, differing = np.zeros(len(answers), np.int64), np.zeros(len(answers), np.int64)
+    if answers.primary:
+        labels = answers.labels[answers.primary]
+        triangles = judges.open_triangles(labels)
+        for judge in answers.supplementary:
+            rows = judges.counts(labels, answers.labels[judge])
+            differing += rows[:, 0] - rows[:, 1]
+    counts = {
+        "within_old": found.old.agree, "within_old_pairs": found.old.pairs, "within_new": found.new.agree,
+        "within_new_pairs": found.new.pairs, "crossing": found.crossing.agree, "cross_pairs": found.crossing.pairs,
+        "flip": found.flips.astype(int), "matched": flow.matched, "lost": flow.lost, "gained": flow.gained,
+        "both_match": flow.both_match, "different_nonmatch": flow.different_nonmatch,
+        "same_nonmatch": flow.same_nonmatch, "unknown_in": flow.unknown_in, "unknown_out": flow.unknown_out,
+        "all_nonmatch": all_nonmatch(answers, o, n).astype(int), "verbatim": verbatim.astype(int),
+        "refusal_split": np.asarray(split), "open_triangles": triangles, "judges_disagree": differing}
+    out: dict[str, list[Any]] = {"question_id": list(answers.question_ids), "tags": [list(t) for t in answers.tags]}
+    out |= {name: column.tolist() for name, column in counts.items()}
+    eligible = found.eligible.tolist()
+    out["numerator"] = [v if e else None for v, e in zip(found.values.tolist(), eligible, strict=True)]
+    out["denominator"] = [found.denominator if e else None for e in eligible]
+    size = np.maximum((answers.documents[:, o] >= 0).sum(1), (answers.documents[:, n] >= 0).sum(1))
+    present = shown.present.tolist()
+    for name, column in (("shared", shown.shared), ("documents", size), ("same_set", shown.same_set.astype(int)),
+                         ("same_order", shown.same_order.astype(int))):
+        out[name] = [v if p else None for v, p in zip(column.tolist(), present, strict=True)]
+    return out
+
+
+def class_columns(answers: Answers, states: list[str]) -> list[list[str]]:
+    """Class letters per question along some states, by the main kernel, for the alluvial of trajectories.
+
+    Returns:
+        One list per state with a letter per question: ``A`` for the first class met along the ladder, then ``B``, …;
+        ``~`` where the state's repeats disagree among themselves, ``?`` where they are all UNKNOWN, a space where
+        there is no answer. A state joins a class when its first answer agrees with the class's first answer.
+    """
+    kernel = answers.kernel(answers.kernels[-1])
+    places = [answers.index(state) for state in states]
+    blocks = {(s, t): kernel.block(s, t) for i, s in enumerate(places) for t in places[: i + 1]}
+    out: list[list[str]] = [[] for _ in places]
+    own = {s: churn.within(kernel, answers.repeats, s) for s in places}
+    for q in range(len(answers)):
+        leaders: list[int] = []
+        for column, s in enumerate(places):
+            if answers.repeats[q, s] == 0:
+                letter = " "
+            elif own[s].agree[q] < own[s].pairs[q]:
+                letter = "~"
+            elif (answers.unknown[q, s, : answers.repeats[q, s]] == 1).all():
+                letter = "?"
+            else:
+                match = next((c for c, t in enumerate(leaders) if blocks[s, t][q, 0, 0] == 1), None)
+                if match is None:
+                    leaders.append(s)
+                    match = len(leaders) - 1
+                letter = chr(ord("A") + match)
+            out[column].append(letter)
+    return out
+
+
+def _slice(answers: Answers, questions: Collection[str] | None) -> Answers:
+    if questions is None:
+        return answers
+    wanted = set(questions)
+    return answers.take(np.flatnonzero([question in wanted for question in answers.question_ids]))

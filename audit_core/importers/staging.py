@@ -1,0 +1,160 @@
+"""A scratch database that holds an import's rows, so that a large table needs little memory."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from audit_core.digests import sha256
+from audit_core.errors import Problem, StorageError
+
+BATCH = 5_000
+_TABLES = """
+    CREATE TABLE question (key INTEGER PRIMARY KEY, question_id TEXT, text TEXT, gold TEXT, weight INTEGER);
+    CREATE TABLE tag (question INTEGER, tag TEXT, PRIMARY KEY (question, tag)) WITHOUT ROWID;
+    CREATE TABLE passage (sha256 TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;
+    CREATE TABLE entry (
+        question INTEGER, state INTEGER, repeat INTEGER, source INTEGER, record INTEGER, line INTEGER, kind INTEGER,
+        answer TEXT, error TEXT, evidence TEXT, single INTEGER, number_id INTEGER, cached INTEGER, response_id TEXT,
+        time TEXT);
+"""
+
+TEXT, BLANK, NULL, NO_KEY, FAILED = range(5)
+"""What stands where the answer should be: text, a blank cell, null, no such key, or a reported failure."""
+
+
+class Entry(NamedTuple):
+    """One row of a file after its values were read.
+
+    Attributes:
+        question: Key of the question, from 0 in order of first appearance.
+        state: Number of the state, likewise.
+        source: Index of the file.
+        kind: What stands where the answer should be.
+        evidence: JSON list of ``[document_id, score, title, passage sha256]``, or None.
+        single: 1 where this row holds one passage of several for its cell.
+        number_id: 1 where the id was written as a number.
+    """
+
+    question: int
+    state: int
+    repeat: int
+    source: int
+    record: int
+    line: int
+    kind: int
+    answer: str | None
+    error: str | None
+    evidence: str | None
+    single: int
+    number_id: int
+    cached: int | None
+    response_id: str | None
+    time: str | None
+
+
+class Staging:
+    """Rows of an import on scratch disk, grouped by cell once all are in.
+
+    Raises:
+        StorageError: The scratch disk refuses, on any method.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="snapshot-audit-")
+        self._db = sqlite3.connect(Path(self._folder.name) / "rows.db", isolation_level=None)
+        self._db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;" + _TABLES)
+        self._db.execute("BEGIN")
+        self._waiting: list[Entry] = []
+        self.rows = 0
+
+    def add(self, entry: Entry) -> None:
+        """Keep one row."""
+        self._waiting.append(entry)
+        self.rows += 1
+        if len(self._waiting) == BATCH:
+            self._flush()
+
+    def write(self, sql: str, *values: Any) -> None:
+        """Run one statement that changes something."""
+        try:
+            self._db.execute(sql, values)
+        except sqlite3.OperationalError as error:
+            raise _refused(error) from error
+
+    def passage(self, text: str | None) -> str | None:
+        """Keep a passage once; its SHA-256."""
+        if text is None:
+            return None
+        digest = sha256(text.encode())
+        self.write("INSERT OR IGNORE INTO passage VALUES (?, ?)", digest, text)
+        return digest
+
+    def all(self, sql: str, *values: Any) -> list[Any]:
+        """All rows of a small result."""
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.OperationalError as error:
+            raise _refused(error) from error
+
+    def stream(self, sql: str) -> Iterator[Any]:
+        """Rows of a large result."""
+        try:
+            yield from self._db.execute(sql)
+        except sqlite3.OperationalError as error:
+            raise _refused(error) from error
+
+    def index(self) -> None:
+        """All rows are in; index them by cell."""
+        self._flush()
+        self.write("CREATE INDEX entry_cell ON entry (question, state, repeat)")
+
+    def cells(self, questions: int) -> Iterator[tuple[int, list[list[Entry]]]]:
+        """Per question in order: its key and its cells, each a list of the rows that belong to it.
+
+        Args:
+            questions: How many there are; one without a row has an empty list.
+        """
+        rows = map(Entry._make, self.stream("SELECT * FROM entry ORDER BY question, state, repeat, rowid"))
+        key = 0
+        for question, group in groupby(rows, key=itemgetter(0)):
+            while key < question:
+                yield key, []
+                key += 1
+            yield question, [list(cell) for _, cell in groupby(group, key=itemgetter(1, 2))]
+            key += 1
+        yield from ((rest, []) for rest in range(key, questions))
+
+    def __enter__(self) -> Staging:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+        self._folder.cleanup()
+
+    def _flush(self) -> None:
+        try:
+            self._db.executemany(f"INSERT INTO entry VALUES ({','.join('?' * len(Entry._fields))})", self._waiting)
+        except sqlite3.OperationalError as error:
+            raise _refused(error) from error
+        self._waiting = []
+
+
+def _refused(error: sqlite3.Error) -> StorageError:
+    return StorageError(
+        Problem(
+            "the scratch space cannot be used",
+            "free space for a copy of the table",
+            str(error),
+            tempfile.gettempdir(),
+            "Free space, or name another folder in the environment variable TMPDIR.",
+        )
+    )

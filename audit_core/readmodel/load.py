@@ -1,0 +1,342 @@
+"""Verified ledgers → `audit.db`, through sqlite-utils: built beside and moved into place, or not at all.
+
+Studies stream through question by question, so memory does not grow with the number of answers beyond the arrays.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlite_utils
+
+from audit_core import locks as lock_files
+from audit_core.digests import canonical, sha256
+from audit_core.errors import AuditError, InputError, Problem, StorageError, VerificationError
+from audit_core.explore import columns
+from audit_core.model import CheckResult, Dossier, Estimate
+from audit_core.normalize import RULES, exact_key, exact_match, token_f1
+from audit_core.protocol import to_record
+from audit_core.readmodel.schema import INDEXES, SCHEMA_VERSION, TABLES, VIEWS, WITHOUT_ROWID
+from audit_core.results import arrays_of, as_row, decision_of, decision_record, estimate_all, from_record
+from audit_core.study import Study
+from audit_core.tensors import Answers
+
+Progress = Callable[[str, int], None]
+"""Called with what is being done and how many questions are done."""
+
+Verifier = Callable[[Path], Sequence[CheckResult]]
+"""Runs the numbered checks on a study; see `verify.verify`."""
+
+BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was loaded: the database, the studies' ids and the number of rows per table."""
+
+    db: str
+    studies: list[str]
+    rows: dict[str, int]
+
+
+def load(paths: Sequence[Path], db: Path, *, verifier: Verifier, allow_failed: bool = False,
+         progress: Progress = lambda _what, _done: None) -> Loaded:
+    """Build a database from studies and move it into place.
+
+    Args:
+        paths: Study folders.
+        db: Target; an older audit database there is replaced, any other file is not.
+        verifier: The checks; nothing is loaded unverified.
+        allow_failed: Load a study although a check failed; every page then says so.
+        progress: Called along the way.
+
+    Raises:
+        InputError: No study, a study twice, or the target is not an audit database.
+        VerificationError: A check failed.
+        StorageError: The disk refuses.
+    """
+    if not paths:
+        raise InputError(Problem("no study to load", "one study folder or more", "none",
+                                 action="Name the folders of locked studies."))
+    _check_target(db)
+    draft = db.with_name(f".{db.name}.{os.getpid()}.partial")
+    draft.unlink(missing_ok=True)
+    try:
+        connection = sqlite3.connect(draft, isolation_level=None)
+        try:
+            _build(sqlite_utils.Database(connection, execute_plugins=False), paths, verifier, allow_failed, progress)
+            counted = {table: int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])
+                       for table in TABLES}
+            names = [row[0] for row in connection.execute("SELECT study_id FROM study ORDER BY study_key")]
+        finally:
+            connection.close()
+        with draft.open("rb") as stream:
+            os.fsync(stream.fileno())
+        draft.replace(db)
+        lock_files.sync_folder(db.resolve().parent)
+    except (OSError, sqlite3.Error) as error:
+        raise StorageError(Problem("the database cannot be written", "a writable folder with free space", str(error),
+                                   str(db), "Free space or correct the rights, then run the same command again."
+                                   )) from error
+    finally:
+        for name in (draft, draft.with_name(draft.name + "-journal")):
+            name.unlink(missing_ok=True)
+    return Loaded(str(db), names, counted)
+
+
+def _check_target(db: Path) -> None:
+    if db.is_dir():
+        raise InputError(Problem("the database path is a folder", "a file name", "a folder", str(db),
+                                 "Name a file, such as audit.db."))
+    if not db.parent.is_dir():
+        raise InputError(Problem("the database's folder does not exist", "an existing folder", "none",
+                                 str(db.parent), "Make it first, or choose another place."))
+    if not db.exists() or db.stat().st_size == 0:
+        return
+    with db.open("rb") as stream:
+        head = stream.read(16)
+    tables: set[str] = set()
+    if head == b"SQLite format 3\x00":
+        connection = sqlite3.connect(f"{db.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        except sqlite3.DatabaseError:
+            tables = set()
+        finally:
+            connection.close()
+    if "study" not in tables or "check_result" not in tables:
+        raise InputError(Problem("another file is there", "an audit database or nothing", "something else", str(db),
+                                 "Choose another name; only an audit database is ever replaced."))
+
+
+def _build(db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier, allow_failed: bool,
+           progress: Progress) -> None:
+    # The draft is thrown away when anything fails, so it needs no journal and no sync before the end.
+    connection = db.conn
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute("BEGIN")
+    for table, definition in TABLES.items():
+        suffix = " STRICT, WITHOUT ROWID" if table in WITHOUT_ROWID else " STRICT"
+        db.execute(f'CREATE TABLE "{table}" ({definition}){suffix}')
+    seen: dict[str, Path] = {}
+    failed: list[Problem] = []
+    for path in paths:
+        study = Study(path)
+        study_id = study.protocol.study_id
+        if study_id in seen:
+            raise InputError(Problem("two studies have one id", "different study ids", study_id,
+                                     f"{seen[study_id]} and {path}", "Load one of them, or import it under another id."))
+        seen[study_id] = path
+        progress(f"{study_id}: verifying", 0)
+        checks = verifier(path)
+        bad = [check for check in checks if check.result == "failed"]
+        if bad and not allow_failed:
+            failed += [Problem(f"{study_id}: check {c.check_id} failed: {c.title}", found=c.detail, where=str(path),
+                               action="Restore the study, or load it as it is with --allow-failed.") for c in bad]
+            continue
+        _Loader(db, study, path, checks, progress).run()
+    if failed:
+        raise VerificationError(failed)
+    for table, indexes in INDEXES.items():
+        for number, index in enumerate(indexes):
+            db.execute(f'CREATE INDEX "ix_{table}_{number}" ON "{table}" ({index})')
+    for name, query in VIEWS.items():
+        db.create_view(name, query)
+    broken = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if broken:
+        raise StorageError(Problem("a row points nowhere", "complete references", str(broken),
+                                   action="Report this; the studies themselves are untouched."))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+    connection.execute("ANALYZE")
+
+
+class _Loader:
+    """Rows of one study."""
+
+    def __init__(self, db: sqlite_utils.Database, study: Study, path: Path, checks: Sequence[CheckResult],
+                 progress: Progress) -> None:
+        self.db, self.connection, self.study, self.path, self.checks = db, db.conn, study, path, checks
+        self.progress, self.protocol = progress, study.protocol
+        self.key = self._next("study", "study_key")
+        self.question_key = self.first_question = self._next("question", "question_key")
+        self.cell_key = self._next("cell", "cell_key")
+        self.judges: dict[str, int] = {}
+        self.passages: set[str] = set()
+
+    def _next(self, table: str, column: str) -> int:
+        return int(self.connection.execute(f'SELECT coalesce(max("{column}"), 0) + 1 FROM "{table}"').fetchone()[0])
+
+    def _insert(self, table: str, rows: Iterable[Sequence[Any]], width: int) -> None:
+        self.connection.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * width)})', rows)
+
+    def run(self) -> None:
+        protocol = self.protocol
+        self._study_rows()
+        if self.study.has("retrieval/passages.jsonl"):
+            self._insert("passage", self._passages(), 2)
+        answers = arrays_of(protocol, self._rows(self.study.dossiers()))
+        if not len(answers):
+            raise InputError(Problem("the study has no question", "one question or more", "none", str(self.path),
+                                     "Import or collect answers first."))
+        # the most accepted answers of any question; what Churn and the ladder show as the state's repeats
+        self.connection.executemany(
+            "UPDATE state SET repeats = ? WHERE study_key = ? AND position = ?",
+            [(int(n), self.key, i) for i, n in enumerate(answers.repeats.max(0))])
+        self._pairs(answers)
+        self._estimates(answers)
+
+    def _study_rows(self) -> None:
+        p, study = self.protocol, self.study
+        outcomes = {check.result for check in self.checks}
+        verified = "failed" if "failed" in outcomes else "passed"
+        old, new = p.endpoints or (None, None)
+        self._insert("study", [(
+            self.key, p.study_id, p.title, p.origin, p.provenance, p.generator, str(self.path.resolve()), p.normalization,
+            old, new, json.dumps(p.kernels), p.main_kernel, study.bundle, study.chain[-1].sha256, len(study.chain),
+            verified, json.dumps(to_record(p), ensure_ascii=False), None)], 18)
+        self._insert("state", [(self.key, i, s.name, s.label, int(s.closed_book), 0) for i, s in enumerate(p.states)], 6)
+        for judge in p.judges:
+            key = self._next("judge", "judge_key")
+            self.judges[judge.name] = key
+            blind = "not shown" if judge.blind is None else "blind" if judge.blind else "not blind"
+            self._insert("judge", [(key, self.key, judge.name, judge.role, blind, judge.description)], 6)
+        self._insert("check_result", [(self.key, i, c.check_id, c.title, c.result, c.detail)
+                                      for i, c in enumerate(self.checks)], 6)
+        self._insert("lock", [(
+            self.key, lock.number, lock.gate, lock.sha256, lock.prev, lock.created,
+            json.dumps([{"path": name, "bytes": e.size, "lines": e.lines, "sha256": e.sha256}
+                        for name, e in lock.files.items()]), json.dumps(lock.counts), lock.note)
+            for lock in study.chain], 9)
+        try:
+            findings = study.findings()
+        except AuditError:
+            findings = []  # a damaged ledger that was loaded on purpose; its check says so
+        self._insert("finding", [(self.key, i, f.severity, f.kind, f.count, f.where, f.sentence)
+                                 for i, f in enumerate(findings)], 7)
+
+    def _passages(self) -> Iterator[tuple[str, str]]:
+        known = {row[0] for row in self.connection.execute("SELECT sha256 FROM passage")}
+        for digest, text in self.study.passages():
+            self.passages.add(digest)
+            if digest not in known:
+                yield digest, text
+
+    def _rows(self, dossiers: Iterable[Dossier]) -> Iterator[Dossier]:
+        """Pass dossiers through and write their rows on the way, in batches."""
+        rule = RULES[self.protocol.normalization]
+        unknowns = {text.strip().casefold() for text in self.protocol.unknown_texts}
+        ladder = {state.name: number for number, state in enumerate(self.protocol.states)}
+        for start, batch in enumerate(_batched(dossiers, BATCH)):
+            questions: list[tuple[Any, ...]] = []
+            cells: list[tuple[Any, ...]] = []
+            labels: list[tuple[int, int, int, int]] = []
+            documents: list[tuple[Any, ...]] = []
+            for number, dossier in enumerate(batch):
+                questions.append(self._question(dossier, start * BATCH + number))
+                keys: dict[tuple[str, int], int] = {}
+                aliases = dossier.gold.aliases if dossier.gold and dossier.gold.aliases else None
+                for cell in dossier.cells:
+                    keys[cell.state, cell.repeat] = self.cell_key
+                    text = cell.answer
+                    key: str | None = None
+                    em = f1 = unknown = None
+                    flagged = False
+                    if text is not None:
+                        key, flagged = exact_key(rule, text)
+                        unknown = int(text.strip().casefold() in unknowns)
+                        if aliases:
+                            em, f1 = int(exact_match(rule, text, aliases)), float(token_f1(rule, text, aliases))
+                    cells.append((self.cell_key, self.question_key, ladder[cell.state], cell.repeat, cell.status, text,
+                                  cell.error, key, em, f1, unknown, int(flagged), cell.attempts, cell.source, cell.record,
+                                  None if cell.cached is None else int(cell.cached)))
+                    self.cell_key += 1
+                for name, judgment in dossier.judgments.items():
+                    at = [keys.get(slot) for slot in judgment.slots]
+                    for i, j, same in judgment.labels:
+                        a, b = at[i], at[j]
+                        if a is not None and b is not None:
+                            labels.append((self.judges[name], min(a, b), max(a, b), same))
+                shown: set[str] = set()
+                for evidence in dossier.evidence:
+                    if evidence.state in shown:
+                        continue
+                    shown.add(evidence.state)
+                    documents += [(self.question_key, ladder[evidence.state], d.rank, d.document_id, d.score, d.title,
+                                   d.passage if d.passage in self.passages else None) for d in evidence.documents]
+                self.question_key += 1
+            self._insert("question", questions, 9)
+            self._insert("cell", cells, 16)
+            self._insert("pair_label", sorted(labels), 4)
+            self.connection.executemany("INSERT OR IGNORE INTO document VALUES (?, ?, ?, ?, ?, ?, ?)", documents)
+            self.progress(f"{self.protocol.study_id}: loading", start * BATCH + len(batch))
+            yield from batch
+
+    def _question(self, dossier: Dossier, position: int) -> tuple[Any, ...]:
+        question = dossier.question
+        aliases = list(dossier.gold.aliases) if dossier.gold else None
+        content = [question.question_id, question.text, [
+            [c.state, c.repeat, c.status, c.answer] for c in dossier.cells], [
+            [e.state, [[d.document_id, d.passage] for d in e.documents]] for e in dossier.evidence]]
+        return (self.question_key, self.key, position, question.question_id, question.text,
+                json.dumps(list(question.tags), ensure_ascii=False), question.weight,
+                None if aliases is None else json.dumps(aliases, ensure_ascii=False), sha256(canonical(content)))
+
+    def _pairs(self, answers: Answers) -> None:
+        numbers = range(self.first_question, self.question_key)
+        for old, new, role in self.protocol.pairs():
+            pair = self._next("pair", "pair_key")
+            self._insert("pair", [(pair, self.key, old, new, role)], 5)
+            for position, kernel in enumerate(answers.kernels):
+                found = columns(answers, kernel, old, new)
+                names = ("within_old", "within_old_pairs", "within_new", "within_new_pairs", "crossing", "cross_pairs",
+                         "numerator", "denominator", "flip")
+                self._insert("contrast", zip(itertools.repeat(pair), itertools.repeat(kernel), numbers,
+                                             *(found[name] for name in names), strict=False), 12)
+                if position == len(answers.kernels) - 1:
+                    facts = ("matched", "lost", "gained", "both_match", "different_nonmatch", "same_nonmatch",
+                             "unknown_in", "unknown_out", "all_nonmatch", "verbatim", "shared", "documents", "same_set",
+                             "same_order", "refusal_split", "open_triangles", "judges_disagree")
+                    self._insert("fact", zip(itertools.repeat(pair), numbers, *(found[name] for name in facts),
+                                             strict=False), 19)
+
+    def _estimates(self, answers: Answers) -> None:
+        locked = self._locked()
+        estimates = locked[0] if locked else estimate_all(self.protocol, answers)
+        decided = locked[1] if locked else None
+        if not locked:
+            made = decision_of(self.protocol, estimates)
+            decided = decision_record(*made) if made else None
+        rows = []
+        for position, estimate in enumerate(estimates):
+            row = as_row(estimate)
+            small = all(v is None or abs(v) < 1 << 62 for v in (row["numerator"], row["denominator"]))
+            rows.append((self.key, position, row["name"], row["measure"], row["kernel"], row["old"], row["new"],
+                         row["value"], row["numerator"] if small else None, row["denominator"] if small else None,
+                         row["lower"], row["low"], row["high"], row["unit"], row["status"], row["reason"],
+                         row["population"], row["excluded"], json.dumps(row["detail"], ensure_ascii=False)))
+        self._insert("estimate", rows, 19)
+        if decided is not None:
+            self.connection.execute("UPDATE study SET decision = ? WHERE study_key = ?",
+                                    (json.dumps(decided, ensure_ascii=False), self.key))
+
+    def _locked(self) -> tuple[list[Estimate], dict[str, Any] | None] | None:
+        record = self.study.results()
+        if record is None:
+            return None
+        return [from_record(item) for item in record["estimates"]], record["decision"]
+
+
+def _batched(items: Iterable[Dossier], size: int) -> Iterator[tuple[Dossier, ...]]:
+    iterator = iter(items)
+    while batch := tuple(itertools.islice(iterator, size)):
+        yield batch
