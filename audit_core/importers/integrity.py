@@ -1,4 +1,4 @@
-"""Checks of an import's answers: copies among the repeats, errors that look like answers, empty forms, one answer for all."""
+"""Checks of an import's answers: copies among repeats, errors that look like answers, one answer for all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ NOTHING_WORDS = {"none", "na", "n/a", "null", "nan", "nil", "<na>", "undefined"}
 
 TRANSPORT = re.compile(
     r"""\s*(
-    error\s+code:?\s*[45]\d\d | (http(\s+error)?|status(\s+code)?)[\s:]*[45]\d\d | traceback\ \(most\ recent\ call\ last\)
+    error\s+code:?\s*[45]\d\d | (http(\s+error)?|status(\s+code)?)[\s:]*[45]\d\d
+    | traceback\ \(most\ recent\ call\ last\)
     | [45]\d\d\s+(server|client|internal|bad|service|too\ many|gateway|unauthorized|forbidden|not\ found|error)
     | (api|connection|timeout|rate\s?limit|network|request|read|server|ssl|http)\w*\s?(error|timed\ ?out|exception)\b
     | (error|exception):?.{0,60}(\b[45]\d\d\b|rate.?limit|timed?.?out|connection|overloaded|quota|unavailable)
@@ -112,7 +113,11 @@ class Integrity:
                 same, pairs = (stats.same, stats.pairs) if all_same else (stats.prose_same, stats.prose_pairs)
                 self.tally.add("repeats_look_cached", f"{shown(name)}: {same:,} of {pairs:,} repeat pairs", count=same)
             # An answer that 95 % of cells give is still ahead by 90 % after every other answer has voted against it.
-            if stats.answers >= ENOUGH and stats.candidate is not None and stats.lead >= (2 * MOSTLY - 1) * stats.answers:
+            if (
+                stats.answers >= ENOUGH
+                and stats.candidate is not None
+                and stats.lead >= (2 * MOSTLY - 1) * stats.answers
+            ):
                 self._one_answer(number, name, stats)
             if stats.answers == 0:
                 self.tally.add("states_without_answers", shown(name))
@@ -180,11 +185,15 @@ class Integrity:
         for evidence in {cell.evidence for cell in cells if cell.evidence is not None}:
             for document_id, _, _, digest in json.loads(evidence):
                 if digest is not None and texts.setdefault(document_id, digest) != digest:
-                    self.tally.add("document_ids_with_several_texts", f"{shown(document_id)} ({self.alignment.place(cells[0])})")
+                    self.tally.add(
+                        "document_ids_with_several_texts", f"{shown(document_id)} ({self.alignment.place(cells[0])})"
+                    )
 
     def _one_answer(self, number: int, name: str, stats: StateStats) -> None:
         same = sum(
-            cell.state == number and cell.answer == stats.candidate for _, cells in self.alignment.questions() for cell in cells
+            cell.state == number and cell.answer == stats.candidate
+            for _, cells in self.alignment.questions()
+            for cell in cells
         )
         if same >= MOSTLY * stats.answers:
             where = f"{shown(name)}: {same:,} of {stats.answers:,} answers are {shown(repr(stats.candidate))}"

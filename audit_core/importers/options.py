@@ -62,21 +62,3 @@ class Options:
             problems.append(Problem("a blank answer cannot stand for UNKNOWN", "text", "''", "--unknown"))
         if problems:
             raise InputError(problems)
-
-
-def split_names(items: tuple[str, ...], known: list[str]) -> list[str]:
-    """Names out of options like ``a,b``; a known name that holds a comma stays whole.
-
-    Args:
-        items: As given.
-        known: Names of all states.
-    """
-    names: list[str] = []
-    for item in items:
-        parts = item.split(",")
-        while parts:
-            # The longest run of parts that is a state's name, else the first part as it stands.
-            size = next((n for n in range(len(parts), 0, -1) if ",".join(parts[:n]) in known), 1)
-            names.append(",".join(parts[:size]))
-            parts = parts[size:]
-    return [name if name in known else name.strip() for name in names]

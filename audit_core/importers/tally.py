@@ -12,16 +12,17 @@ PLACES = 5
 
 @dataclass(slots=True)
 class Noted:
-    """One kind of thing, how often it was seen and where first."""
+    """One kind of thing, how often it was seen, at how many places, and the first of them."""
 
     count: int = 0
+    seen: int = 0
     places: list[str] = field(default_factory=list)
 
     @property
     def where(self) -> str:
         """The first few places as one text, hidden characters written as escapes."""
-        more = f" and {self.count - len(self.places):,} more" if self.count > len(self.places) else ""
-        return visible("; ".join(self.places)) + (more if self.places else "")
+        hidden = self.seen - len(self.places)
+        return visible("; ".join(self.places)) + (f" and {hidden:,} more" if hidden else "")
 
 
 class Tally:
@@ -36,8 +37,10 @@ class Tally:
         if noted is None:
             noted = self.kinds[kind] = Noted()
         noted.count += count
-        if place and len(noted.places) < PLACES:
-            noted.places.append(" ".join(str(part) for part in place))
+        if place:
+            noted.seen += 1
+            if len(noted.places) < PLACES:
+                noted.places.append(" ".join(str(part) for part in place))
 
     def count(self, kind: str) -> int:
         """How often a kind was seen."""

@@ -1,0 +1,77 @@
+"""``snapshot-audit import table``: its arguments, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from audit_core.importers.columns import COLUMNS
+from audit_core.importers.options import Options
+from audit_core.importers.report import ImportReport, text
+from audit_core.importers.table import Progress, import_table
+from audit_core.normalize import RULES
+
+DESCRIPTION = "Import tables of answers (CSV, JSONL or Parquet, one row an answer) as one locked study."
+EPILOG = "columns:\n" + "\n".join(f"  {name:<12} {what}" for name, what in COLUMNS.items())
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments to a parser."""
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help="CSV, JSONL or Parquet files, or folders of them")
+    add("--study", required=True, metavar="DIR", help="folder of the study; must not exist")
+    add("--map", nargs="+", action="extend", default=[], metavar="COLUMN=NAME", help="our column=the file's name")
+    state = parser.add_mutually_exclusive_group()
+    state.add_argument("--state", metavar="NAME", help="the state of all rows, for files without such a column")
+    state.add_argument("--state-from-file", action="store_true", help="each file is a state, named like the file")
+    state.add_argument("--state-from-folder", action="store_true", help="each folder is a state")
+    add("--number-repeats", action="store_true", help="rows of one question and state are repeats, in their order")
+    add("--gold-separator", metavar="TEXT", help="split gold texts at this; without it they are never split")
+    add("--delimiter", metavar="CHARACTER", help="of CSV files, such as ; or \\t")
+    add("--states", action="append", default=[], metavar="A,B,…", help="the ladder in order; default: as they come")
+    add("--endpoints", action="append", default=[], metavar="OLD,NEW", help="the primary pair of states")
+    add("--closed-book", metavar="NAME", help="the state in which nothing was retrieved")
+    add("--rule", choices=list(RULES), default="nq_open/1", help="answer normalization (default: nq_open/1)")
+    add("--title", default="", help="title of the study; default: the folder's name")
+    add("--unknown", action="append", metavar="TEXT", help="answer that means UNKNOWN; repeatable (default: UNKNOWN)")
+    add("--dry-run", action="store_true", help="check and report, write nothing")
+
+
+def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str, Any]:
+    """Run the command; the report is shown before anything is written.
+
+    Returns:
+        The report as one JSON object. The text for people goes to stdout, or to stderr with ``--json``.
+    """
+    # A word without = after --map is a file: argparse cannot tell where a list of pairs ends.
+    pairs = [item for item in args.map if "=" in item or not Path(item).exists()]
+    files = [*args.files, *(item for item in args.map if item not in pairs)]
+    origin = "file" if args.state_from_file else "folder" if args.state_from_folder else "column"
+    options = Options(
+        mapping=tuple(pairs),
+        state=args.state,
+        state_from=origin,  # type: ignore[arg-type]
+        number_repeats=args.number_repeats,
+        gold_separator=args.gold_separator,
+        delimiter=args.delimiter,
+        states=tuple(args.states),
+        endpoints=tuple(args.endpoints),
+        closed_book=args.closed_book,
+        rule=args.rule,
+        title=args.title,
+        unknown=tuple(args.unknown or ("UNKNOWN",)),
+        dry_run=args.dry_run,
+    )
+    stream = sys.stderr if getattr(args, "json", False) else sys.stdout
+
+    def show(report: ImportReport) -> None:
+        print(text(report.as_json()), file=stream, flush=True)
+
+    report = import_table([Path(file) for file in files], Path(args.study), options, progress, show)
+    closing = f"\nWritten and locked: {report.study}" if report.written else "\nDry run: nothing was written."
+    print(closing, file=stream)
+    return report.as_json()

@@ -1,0 +1,259 @@
+"""Import of tables of answers: read, align, check, report, and only then write a locked study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from audit_core.errors import InputError, Problem
+from audit_core.importers import columns, headers
+from audit_core.importers.align import Alignment
+from audit_core.importers.build import build, protocol
+from audit_core.importers.coverage import Coverage
+from audit_core.importers.delimited import DelimitedReader
+from audit_core.importers.facts import Facts
+from audit_core.importers.findings import findings
+from audit_core.importers.integrity import Integrity
+from audit_core.importers.jsonl import JsonlReader
+from audit_core.importers.ladder import ladder
+from audit_core.importers.options import Options
+from audit_core.importers.parquet import ParquetReader
+from audit_core.importers.reading import Reader
+from audit_core.importers.report import ImportReport
+from audit_core.importers.sources import Source, find
+from audit_core.importers.staging import Staging
+from audit_core.importers.tally import Tally
+from audit_core.importers.values import shown
+from audit_core.model import Question
+from audit_core.normalize import RULES
+
+Progress = Callable[[str, int, int | None], None]
+"""Told the stage, how much of it is done, and of how much (None where that is unknown)."""
+STEP = 5_000
+
+
+def import_table(
+    files: Sequence[Path],
+    study: Path,
+    options: Options | None = None,
+    progress: Progress | None = None,
+    show: Callable[[ImportReport], None] | None = None,
+    created: str | None = None,
+) -> ImportReport:
+    """Import tables of answers as one locked study.
+
+    Args:
+        files: CSV, JSONL and Parquet files, or folders of them.
+        study: Folder to make.
+        options: What a person says beyond what the files hold.
+        progress: Told how far each stage is.
+        show: Given the report before anything is written.
+        created: Time for the locks; now by default.
+
+    Returns:
+        What was found; the study exists when this returns, unless only a dry run was asked for.
+
+    Raises:
+        InputError: The files cannot be one study; every fault that was found is named, and nothing was written.
+        StorageError: The disk refuses.
+    """
+    options = options or Options()
+    options.check()
+    if not options.dry_run and (study.exists() or study.is_symlink()):
+        raise InputError(
+            Problem(
+                "something is there already",
+                "a new folder for the study",
+                "an existing path",
+                str(study),
+                "Choose another folder; a locked study is never overwritten.",
+            )
+        )
+    with Staging() as staging:
+        job = _Import(staging, study, options, progress or (lambda stage, done, total: None))
+        job.read([Path(file) for file in files])
+        report = job.check()
+        if show:
+            show(report)
+        if not options.dry_run:
+            job.write(created or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+            report = replace(report, written=True)
+    return report
+
+
+class _Import:
+    """One import from its files to its study."""
+
+    def __init__(self, staging: Staging, study: Path, options: Options, progress: Progress) -> None:
+        self.staging, self.study, self.options, self.progress = staging, study, options, progress
+        self.tally = Tally()
+        self.facts = Facts(staging, self.tally)
+        self.states: dict[str, int] = {}
+        self.sources: list[Source] = []
+        self.records: list[int] = []
+
+    def read(self, files: Sequence[Path]) -> None:
+        """All records of all files into the scratch database."""
+        self.sources = find(files, lambda name, why: self.tally.add("skipped_files", f"{name}: {why}"))
+        with ExitStack() as stack:
+            readers: list[headers.TableReader] = []
+            for source in self.sources:
+                readers.append(_open(source, self.options, self.tally))
+                stack.callback(readers[-1].close)
+            mapping = columns.pairs(self.options.mapping)
+            plans = [columns.plan(reader.columns, mapping) for reader in readers]
+            headers.check(self.sources, readers, plans, self.options, self.tally)
+            counters: dict[tuple[int, int], int] = {}
+            for index, (source, reader, plan) in enumerate(zip(self.sources, readers, plans, strict=True)):
+                rows = Reader(
+                    (index, source), plan, reader.repeated, self.options, self.facts, self.staging, self.tally,
+                    self.states, counters,
+                )  # fmt: skip
+                if isinstance(reader, ParquetReader):
+                    reader.wanted = [name for name in reader.columns if name in plan.wanted]
+                number = 0
+                for number, line, values in reader.records():
+                    rows.take(number, line, values)
+                    if not number % STEP:
+                        self.progress("reading", sum(self.records) + number, None)
+                self.records.append(number)
+                source.unchanged()
+                ignored = columns.plan(reader.seen, mapping).ignored
+                for name in ignored:
+                    self.tally.add("ignored_columns", f"{source.name}: {shown(name)}")
+            headers.check_mapping({name for reader in readers for name in reader.seen}, mapping)
+        if self.facts.conflicts:
+            raise InputError(self.facts.conflicts)
+        if not self.staging.rows:
+            raise InputError(
+                [
+                    Problem("no record can be used", "answers", f"{sum(self.records):,} records, none of them usable"),
+                    *(
+                        Problem(finding.sentence.rstrip("."), where=finding.where)
+                        for finding in findings(self.tally)
+                        if finding.severity == "error"
+                    ),
+                ]
+            )
+        self.staging.index()
+
+    def check(self) -> ImportReport:
+        """Everything that is checked before a study appears.
+
+        Raises:
+            InputError: Two rows claim one cell, or states and endpoints do not fit.
+        """
+        ids = list(self.facts.keys)
+        names = list(self.states)
+        self.alignment = Alignment(self.staging, ids, names, [source.name for source in self.sources])
+        self.ladder, self.endpoints = ladder(names, self.options)
+        positions = [self.ladder.index(name) for name in names]
+        indices: list[list[int]] = [[] for _ in names]
+        for state, repeat in self.staging.all("SELECT DISTINCT state, repeat FROM entry ORDER BY 1, 2"):
+            indices[positions[state]].append(repeat)
+        coverage = Coverage(self.ladder, indices, positions)
+        integrity = Integrity(RULES[self.options.rule], self.alignment, self.tally, names)
+        self.questions: list[Question] = []
+        tags = self._tags()
+        facts = self.staging.stream("SELECT question_id, text, gold, weight FROM question ORDER BY key")
+        for (key, cells), (question_id, text, gold, weight) in zip(self.alignment.questions(), facts, strict=True):
+            if not self.facts.asked[key]:
+                self.tally.add("gold_of_unknown_questions", shown(question_id))
+                continue
+            self.questions.append(Question(question_id, text, tuple(tags.get(key, ())), weight))
+            integrity.question(question_id, text, json.loads(gold) if gold else [])
+            integrity.cells(cells)
+            coverage.observe(question_id, cells, self.tally)
+            if not key % STEP:
+                self.progress("checking", key, len(ids))
+        if self.alignment.conflicts:
+            raise InputError(self.alignment.conflicts)
+        if self.alignment.duplicates:
+            self.tally.add("duplicate_rows", count=self.alignment.duplicates)
+        integrity.finish()
+        self._remarks(integrity, coverage)
+        self.found = findings(self.tally)
+        self.gold, self.evidence = integrity.gold > 0, integrity.evidence > 0
+        return ImportReport(
+            str(self.study),
+            False,
+            sum(self.records),
+            len(self.questions),
+            self.ladder,
+            {name: len(repeats) for name, repeats in zip(self.ladder, indices, strict=True)},
+            self.found,
+            [
+                {"name": s.name, "format": s.form, "size": s.size, "sha256": s.sha256, "records": records}
+                for s, records in zip(self.sources, self.records, strict=True)
+            ],
+            coverage.as_json(),
+        )
+
+    def write(self, created: str) -> None:
+        """The study, locked."""
+        described = protocol(
+            self.study,
+            self.options,
+            self.ladder,
+            self.endpoints,
+            self.sources,
+            (self.gold, self.evidence, self._depth() if self.evidence else None),
+        )
+
+        def step(done: int) -> None:
+            if not done % STEP:
+                self.progress("writing", done, len(self.questions))
+
+        build(
+            self.study, described, self.staging, self.alignment, self.questions, self.found, list(self.states), created,
+            step,
+        )  # fmt: skip
+
+    def _tags(self) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for key, tag in self.staging.stream("SELECT question, tag FROM tag ORDER BY question, tag"):
+            found.setdefault(key, []).append(tag)
+        return found
+
+    def _depth(self) -> int | None:
+        """How many documents each list of evidence has, where all have the same number."""
+        lengths = {
+            len(json.loads(entry.evidence))
+            for _, cells in self.alignment.questions()
+            for entry in cells
+            if entry.evidence is not None
+        }
+        depth = lengths.pop() if len(lengths) == 1 else None
+        return depth or None
+
+    def _remarks(self, integrity: Integrity, coverage: Coverage) -> None:
+        """What only the whole shows."""
+        single = [name for name, repeats in zip(self.ladder, coverage.repeats, strict=True) if len(repeats) < 2]
+        for name in single:
+            self.tally.add("no_noise_floor", shown(name))
+        for name, thin in zip(self.ladder, coverage.thin, strict=True):
+            if thin and name not in single:
+                self.tally.add("too_few_repeats", f"{shown(name)}: {thin:,} questions", count=thin)
+        if len({len(repeats) for repeats in coverage.repeats}) > 1:
+            counts = ", ".join(f"{shown(n)} {len(r)}" for n, r in zip(self.ladder, coverage.repeats, strict=True))
+            self.tally.add("uneven_repeats", counts)
+        self.tally.add("no_semantic_labels")
+        if not integrity.gold:
+            self.tally.add("no_gold")
+        elif integrity.gold < len(self.questions):
+            self.tally.add("questions_without_gold", count=len(self.questions) - integrity.gold)
+        if not integrity.evidence:
+            self.tally.add("no_evidence")
+        if not integrity.texts:
+            self.tally.add("no_question_text")
+
+
+def _open(source: Source, options: Options, tally: Tally) -> Any:
+    if source.form == "csv":
+        return DelimitedReader(source, options.delimiter, tally)
+    return JsonlReader(source, tally) if source.form == "jsonl" else ParquetReader(source, tally)
