@@ -223,10 +223,7 @@ JUDGMENT: dict[str, Field] = {
     "labels": (_list, "a list of [i, j, 0 or 1]", True),
     "attempts": (_count, "a whole number", False),
 }
-GOLD: dict[str, Field] = {
-    "question_id": (_name, "non-empty text", True),
-    "aliases": (_texts, "a list of texts", True),
-}
+GOLD: dict[str, Field] = {"question_id": (_name, "non-empty text", True), "aliases": (_texts, "a list of texts", True)}
 FINDING: dict[str, Field] = {
     "severity": (lambda v: v in ("error", "warning", "notice"), "error, warning or notice", True),
     "kind": (_name, "non-empty text", True),
@@ -262,8 +259,14 @@ def _strip(record: Record) -> Record:
 
 def from_question(question: Question) -> Record:
     """Fields of a question's ledger record; absent values are left out."""
-    return _strip({"question_id": question.question_id, "text": question.text,
-                   "tags": list(question.tags) or None, "weight": question.weight})
+    return _strip(
+        {
+            "question_id": question.question_id,
+            "text": question.text,
+            "tags": list(question.tags) or None,
+            "weight": question.weight,
+        }
+    )
 
 
 def to_question(record: Record) -> Question:
@@ -273,10 +276,22 @@ def to_question(record: Record) -> Question:
 
 def from_cell(cell: Cell) -> Record:
     """Fields of a cell's ledger record; absent values are left out."""
-    return _strip({
-        "question_id": cell.question_id, "state": cell.state, "repeat": cell.repeat, "status": cell.status,
-        "answer": cell.answer, "error": cell.error, "attempts": cell.attempts, "order": cell.order,
-        "source": cell.source, "record": cell.record, "cached": cell.cached, "response_id": cell.response_id})
+    return _strip(
+        {
+            "question_id": cell.question_id,
+            "state": cell.state,
+            "repeat": cell.repeat,
+            "status": cell.status,
+            "answer": cell.answer,
+            "error": cell.error,
+            "attempts": cell.attempts,
+            "order": cell.order,
+            "source": cell.source,
+            "record": cell.record,
+            "cached": cell.cached,
+            "response_id": cell.response_id,
+        }
+    )
 
 
 def to_cell(record: Record) -> Cell:
@@ -288,20 +303,44 @@ def to_cell(record: Record) -> Cell:
     if (record["status"] == "ok") != ("answer" in record):
         raise CodecError("a cell has an answer exactly when its status is ok")
     get = record.get
-    return Cell(record["question_id"], record["state"], record["repeat"], record["status"], get("answer"),
-                get("error"), get("attempts"), get("order"), get("source"), get("record"), get("cached"),
-                get("response_id"))
+    return Cell(
+        record["question_id"],
+        record["state"],
+        record["repeat"],
+        record["status"],
+        get("answer"),
+        get("error"),
+        get("attempts"),
+        get("order"),
+        get("source"),
+        get("record"),
+        get("cached"),
+        get("response_id"),
+    )
 
 
 def from_evidence(evidence: Evidence) -> Record:
     """Fields of an evidence record."""
     documents = [
-        _strip({"document_id": d.document_id, "rank": d.rank, "score": d.score, "title": d.title or None,
-                "passage": d.passage})
+        _strip(
+            {
+                "document_id": d.document_id,
+                "rank": d.rank,
+                "score": d.score,
+                "title": d.title or None,
+                "passage": d.passage,
+            }
+        )
         for d in evidence.documents
     ]
-    return _strip({"question_id": evidence.question_id, "state": evidence.state, "repeat": evidence.repeat,
-                   "documents": documents})
+    return _strip(
+        {
+            "question_id": evidence.question_id,
+            "state": evidence.state,
+            "repeat": evidence.repeat,
+            "documents": documents,
+        }
+    )
 
 
 def to_evidence(record: Record) -> Evidence:
@@ -319,8 +358,14 @@ def to_evidence(record: Record) -> Evidence:
 
 def from_judgment(judgment: Judgment) -> Record:
     """Fields of a judgment's ledger record."""
-    return _strip({"question_id": judgment.question_id, "slots": [list(slot) for slot in judgment.slots],
-                   "labels": [list(label) for label in judgment.labels], "attempts": judgment.attempts})
+    return _strip(
+        {
+            "question_id": judgment.question_id,
+            "slots": [list(slot) for slot in judgment.slots],
+            "labels": [list(label) for label in judgment.labels],
+            "attempts": judgment.attempts,
+        }
+    )
 
 
 def to_judgment(record: Record) -> Judgment:
@@ -362,8 +407,13 @@ def to_gold(record: Record) -> Gold:
 
 def from_finding(finding: Finding) -> Record:
     """Fields of a finding."""
-    return {"severity": finding.severity, "kind": finding.kind, "count": finding.count, "where": finding.where,
-            "sentence": finding.sentence}
+    return {
+        "severity": finding.severity,
+        "kind": finding.kind,
+        "count": finding.count,
+        "where": finding.where,
+        "sentence": finding.sentence,
+    }
 
 
 def to_finding(record: Record) -> Finding:

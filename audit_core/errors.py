@@ -41,9 +41,7 @@ class Problem:
 
     def __str__(self) -> str:
         text = self.what
-        details = [
-            f"{word} {value}" for word, value in (("expected", self.expected), ("found", self.found)) if value
-        ]
+        details = [f"{word} {value}" for word, value in (("expected", self.expected), ("found", self.found)) if value]
         if details:
             text += ": " + ", ".join(details)
         if self.where:

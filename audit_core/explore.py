@@ -13,7 +13,8 @@ import numpy as np
 
 from audit_core.estimators import bootstrap, churn, judges, overlap
 from audit_core.estimators import transitions as flows
-from audit_core.estimators.catalogue import Settings, all_nonmatch, pair_estimates as _pair_estimates
+from audit_core.estimators.catalogue import Settings, all_nonmatch
+from audit_core.estimators.catalogue import pair_estimates as _pair_estimates
 from audit_core.model import Estimate
 from audit_core.tensors import Answers
 
@@ -76,7 +77,8 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
         verbatim &= raw.defined & (raw.agree == raw.pairs)
     split = sum(
         bit * (((answers.unknown[:, s] == 1).any(1)) & ((answers.unknown[:, s] == 0).any(1))).astype(int)
-        for bit, s in ((1, o), (2, n)))
+        for bit, s in ((1, o), (2, n))
+    )
     triangles, differing = np.zeros(len(answers), np.int64), np.zeros(len(answers), np.int64)
     if answers.primary:
         labels = answers.labels[answers.primary]
@@ -85,13 +87,27 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
             rows = judges.counts(labels, answers.labels[judge])
             differing += rows[:, 0] - rows[:, 1]
     counts = {
-        "within_old": found.old.agree, "within_old_pairs": found.old.pairs, "within_new": found.new.agree,
-        "within_new_pairs": found.new.pairs, "crossing": found.crossing.agree, "cross_pairs": found.crossing.pairs,
-        "flip": found.flips.astype(int), "matched": flow.matched, "lost": flow.lost, "gained": flow.gained,
-        "both_match": flow.both_match, "different_nonmatch": flow.different_nonmatch,
-        "same_nonmatch": flow.same_nonmatch, "unknown_in": flow.unknown_in, "unknown_out": flow.unknown_out,
-        "all_nonmatch": all_nonmatch(answers, o, n).astype(int), "verbatim": verbatim.astype(int),
-        "refusal_split": np.asarray(split), "open_triangles": triangles, "judges_disagree": differing}
+        "within_old": found.old.agree,
+        "within_old_pairs": found.old.pairs,
+        "within_new": found.new.agree,
+        "within_new_pairs": found.new.pairs,
+        "crossing": found.crossing.agree,
+        "cross_pairs": found.crossing.pairs,
+        "flip": found.flips.astype(int),
+        "matched": flow.matched,
+        "lost": flow.lost,
+        "gained": flow.gained,
+        "both_match": flow.both_match,
+        "different_nonmatch": flow.different_nonmatch,
+        "same_nonmatch": flow.same_nonmatch,
+        "unknown_in": flow.unknown_in,
+        "unknown_out": flow.unknown_out,
+        "all_nonmatch": all_nonmatch(answers, o, n).astype(int),
+        "verbatim": verbatim.astype(int),
+        "refusal_split": np.asarray(split),
+        "open_triangles": triangles,
+        "judges_disagree": differing,
+    }
     out: dict[str, list[Any]] = {"question_id": list(answers.question_ids), "tags": [list(t) for t in answers.tags]}
     out |= {name: column.tolist() for name, column in counts.items()}
     eligible = found.eligible.tolist()
@@ -99,8 +115,12 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
     out["denominator"] = [found.denominator if e else None for e in eligible]
     size = np.maximum((answers.documents[:, o] >= 0).sum(1), (answers.documents[:, n] >= 0).sum(1))
     present = shown.present.tolist()
-    for name, column in (("shared", shown.shared), ("documents", size), ("same_set", shown.same_set.astype(int)),
-                         ("same_order", shown.same_order.astype(int))):
+    for name, column in (
+        ("shared", shown.shared),
+        ("documents", size),
+        ("same_set", shown.same_set.astype(int)),
+        ("same_order", shown.same_order.astype(int)),
+    ):
         out[name] = [v if p else None for v, p in zip(column.tolist(), present, strict=True)]
     return out
 

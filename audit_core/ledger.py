@@ -7,6 +7,7 @@ never retried, because a failed sync may have dropped what it promised.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -69,16 +70,21 @@ class Reader:
             size += len(line) + ended
             whole.update(line + b"\n" if ended else line)
             if not ended:
-                raise self._error(number, "the last line has no end", "a line that ends with a newline",
-                                  "a torn tail",
-                                  "A locked ledger is never edited; restore the file.")
+                raise self._error(
+                    number,
+                    "the last line has no end",
+                    "a line that ends with a newline",
+                    "a torn tail",
+                    "A locked ledger is never edited; restore the file.",
+                )
             try:
                 record = check_fields(decode(line), self.fields, self.what)
             except CodecError as error:
                 raise self._error(number, f"damaged record: {error}") from None
             if record["seq"] != number:
-                raise self._error(number, "a record is missing, repeated or out of order", f"seq {number}",
-                                  f"seq {record['seq']}")
+                raise self._error(
+                    number, "a record is missing, repeated or out of order", f"seq {number}", f"seq {record['seq']}"
+                )
             if record["prev"] != prev:
                 raise self._error(number, "the chain is broken", f"prev {prev[:12]}…", f"prev {record['prev'][:12]}…")
             tree.add(line)
@@ -88,8 +94,15 @@ class Reader:
         self.entry = Entry(size, number, whole.hexdigest(), prev, tree.root())
 
     def _error(self, number: int, what: str, expected: str = "", found: str = "", action: str = "") -> LedgerError:
-        return LedgerError(Problem(what, expected, found, f"{self.path.name}: line {number + 1}",
-                                   action or "Restore the file from a copy; a ledger is never edited."))
+        return LedgerError(
+            Problem(
+                what,
+                expected,
+                found,
+                f"{self.path.name}: line {number + 1}",
+                action or "Restore the file from a copy; a ledger is never edited.",
+            )
+        )
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
@@ -140,17 +153,36 @@ def _chained(fields: Record, number: int, prev: str, path: Path) -> bytes:
     try:
         line = encode({**fields, "prev": prev, "seq": number, "v": 1})
     except CodecError as error:
-        raise LedgerError(Problem(f"a record cannot be stored: {error}", where=f"{path.name}: record {number + 1}",
-                                  action="Correct the value; nothing was written.")) from None
+        raise LedgerError(
+            Problem(
+                f"a record cannot be stored: {error}",
+                where=f"{path.name}: record {number + 1}",
+                action="Correct the value; nothing was written.",
+            )
+        ) from None
     if len(line) > LINE_LIMIT:
-        raise LedgerError(Problem("a record is too large", f"at most {LINE_LIMIT:,} bytes", f"{len(line):,} bytes",
-                                  f"{path.name}: record {number + 1}", "Shorten the text."))
+        raise LedgerError(
+            Problem(
+                "a record is too large",
+                f"at most {LINE_LIMIT:,} bytes",
+                f"{len(line):,} bytes",
+                f"{path.name}: record {number + 1}",
+                "Shorten the text.",
+            )
+        )
     return line
 
 
 def _refused(path: Path, error: OSError) -> StorageError:
-    return StorageError(Problem("cannot write", "a writable disk with free space", str(error), str(path),
-                                "Free space or correct the rights, then run the same command again."))
+    return StorageError(
+        Problem(
+            "cannot write",
+            "a writable disk with free space",
+            str(error),
+            str(path),
+            "Free space or correct the rights, then run the same command again.",
+        )
+    )
 
 
 class Ledger:
@@ -180,8 +212,15 @@ class Ledger:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._file)
-            raise StorageError(Problem("another process writes this ledger", "one writer", "a held lock", str(path),
-                                       "Wait for it or stop it, then try again.")) from None
+            raise StorageError(
+                Problem(
+                    "another process writes this ledger",
+                    "one writer",
+                    "a held lock",
+                    str(path),
+                    "Wait for it or stop it, then try again.",
+                )
+            ) from None
         try:
             self._repair()
             reader = Reader(path, prev, fields, what)
@@ -199,8 +238,13 @@ class Ledger:
             StorageError: The write failed; the file was cut back to its old length where possible.
         """
         if not self._alive:
-            raise StorageError(Problem("this ledger stopped after a failed write", where=str(self.path),
-                                       action="Open it again; everything acknowledged before is kept."))
+            raise StorageError(
+                Problem(
+                    "this ledger stopped after a failed write",
+                    where=str(self.path),
+                    action="Open it again; everything acknowledged before is kept.",
+                )
+            )
         lines, prev, seq = [], self._prev, self._seq
         for fields in records:
             line = _chained(fields, seq, prev, self.path)
@@ -214,13 +258,17 @@ class Ledger:
             os.fdatasync(self._file)
         except OSError as error:
             self._alive = False
-            try:
+            with contextlib.suppress(OSError):  # a torn tail is repaired at the next opening
                 os.ftruncate(self._file, self._size)
-            except OSError:
-                pass  # the torn tail is repaired at the next opening
-            raise StorageError(Problem(f"cannot append to {self.path.name}", "space for the record", str(error),
-                                       f"{self._seq} records are safe",
-                                       "Free space, then run the same command again.")) from error
+            raise StorageError(
+                Problem(
+                    f"cannot append to {self.path.name}",
+                    "space for the record",
+                    str(error),
+                    f"{self._seq} records are safe",
+                    "Free space, then run the same command again.",
+                )
+            ) from error
         self._prev, self._seq, self._size = prev, seq, self._size + len(data)
 
     def close(self) -> None:
@@ -260,7 +308,9 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

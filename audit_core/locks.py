@@ -103,12 +103,22 @@ def parse(data: bytes) -> Lock:
         if item["path"] in files:
             raise CodecError(f"the file {item['path']} is listed twice")
         files[item["path"]] = Entry(item["bytes"], item["lines"], item["sha256"], item["head"], item["merkle"])
-    return Lock(record["gate"], record["n"], record["bundle"], record["prev"], files, record["counts"],
-                record["note"], record["created"], sha256(data))
+    return Lock(
+        record["gate"],
+        record["n"],
+        record["bundle"],
+        record["prev"],
+        files,
+        record["counts"],
+        record["note"],
+        record["created"],
+        sha256(data),
+    )
 
 
-def make(gate: str, chain: list[Lock], files: Mapping[str, Entry], counts: Mapping[str, int], note: str,
-         created: str) -> tuple[Lock, bytes]:
+def make(
+    gate: str, chain: list[Lock], files: Mapping[str, Entry], counts: Mapping[str, int], note: str, created: str
+) -> tuple[Lock, bytes]:
     """The next lock of a chain and its bytes; writes nothing.
 
     Raises:
@@ -116,14 +126,29 @@ def make(gate: str, chain: list[Lock], files: Mapping[str, Entry], counts: Mappi
     """
     expected = GATES[len(chain)] if len(chain) < len(GATES) else "none"
     if gate != expected:
-        raise GateError(Problem(f"the gate {gate} cannot be closed now", f"next gate {expected}",
-                                f"{len(chain)} locks present", "locks/", "Close the gates in their order."))
+        raise GateError(
+            Problem(
+                f"the gate {gate} cannot be closed now",
+                f"next gate {expected}",
+                f"{len(chain)} locks present",
+                "locks/",
+                "Close the gates in their order.",
+            )
+        )
     record: Record = {
-        "v": 1, "kind": "audit.lock", "gate": gate, "n": len(chain),
-        "bundle": chain[0].sha256 if chain else START, "prev": chain[-1].sha256 if chain else START,
-        "files": [{"path": path, "bytes": e.size, "lines": e.lines, "sha256": e.sha256, "head": e.head,
-                   "merkle": e.merkle} for path, e in sorted(files.items())],
-        "counts": dict(counts), "note": note, "tool": {"name": "snapshot-audit", "version": __version__},
+        "v": 1,
+        "kind": "audit.lock",
+        "gate": gate,
+        "n": len(chain),
+        "bundle": chain[0].sha256 if chain else START,
+        "prev": chain[-1].sha256 if chain else START,
+        "files": [
+            {"path": path, "bytes": e.size, "lines": e.lines, "sha256": e.sha256, "head": e.head, "merkle": e.merkle}
+            for path, e in sorted(files.items())
+        ],
+        "counts": dict(counts),
+        "note": note,
+        "tool": {"name": "snapshot-audit", "version": __version__},
         "created": created,
     }
     data = encode(record) + b"\n"
@@ -151,11 +176,25 @@ def write(folder: Path, gate: str, data: bytes) -> None:
         target.chmod(0o444)
         sync_folder(folder)
     except FileExistsError:
-        raise GateError(Problem(f"the gate {gate} is locked already", "an open gate", target.name, str(folder),
-                                "A lock is final; make a new study instead.")) from None
+        raise GateError(
+            Problem(
+                f"the gate {gate} is locked already",
+                "an open gate",
+                target.name,
+                str(folder),
+                "A lock is final; make a new study instead.",
+            )
+        ) from None
     except OSError as error:
-        raise StorageError(Problem("cannot write a lock", "a writable disk with free space", str(error), str(target),
-                                   "Free space, then run the same command again.")) from error
+        raise StorageError(
+            Problem(
+                "cannot write a lock",
+                "a writable disk with free space",
+                str(error),
+                str(target),
+                "Free space, then run the same command again.",
+            )
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -181,15 +220,33 @@ def read_chain(folder: Path) -> list[Lock]:
         try:
             lock = parse(path.read_bytes())
         except CodecError as error:
-            raise GateError(Problem(f"damaged lock: {error}", where=f"locks/{path.name}",
-                                    action="Restore the lock from a copy; a lock is never edited.")) from None
+            raise GateError(
+                Problem(
+                    f"damaged lock: {error}",
+                    where=f"locks/{path.name}",
+                    action="Restore the lock from a copy; a lock is never edited.",
+                )
+            ) from None
         bundle, prev = (chain[0].sha256, chain[-1].sha256) if chain else (START, START)
         if (lock.gate, lock.number, lock.bundle, lock.prev) != (gate, number, bundle, prev):
-            raise GateError(Problem("a lock does not fit the chain", f"{gate} after {prev[:12]}…",
-                                    f"{lock.gate} after {lock.prev[:12]}…", f"locks/{path.name}",
-                                    "Restore the study from a copy; a lock is never edited."))
+            raise GateError(
+                Problem(
+                    "a lock does not fit the chain",
+                    f"{gate} after {prev[:12]}…",
+                    f"{lock.gate} after {lock.prev[:12]}…",
+                    f"locks/{path.name}",
+                    "Restore the study from a copy; a lock is never edited.",
+                )
+            )
         chain.append(lock)
     if not chain:
-        raise GateError(Problem("this is not a study", "locks/00-protocol.json", "no lock", str(folder.parent),
-                                "Name the folder of a locked study, or make one with: snapshot-audit import table"))
+        raise GateError(
+            Problem(
+                "this is not a study",
+                "locks/00-protocol.json",
+                "no lock",
+                str(folder.parent),
+                "Name the folder of a locked study, or make one with: snapshot-audit import table",
+            )
+        )
     return chain

@@ -1,4 +1,4 @@
-"""The frozen description of a study: what was asked, in which states, how agreement is decided, what is confirmatory."""
+"""The frozen description of a study: what was asked, in which states, how agreement is decided."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from audit_core.codec import CodecError, Field, Record, check_fields, from_state
@@ -132,7 +133,7 @@ class Protocol:
             The endpoints first, then the steps of the ladder; every pair where no endpoints are named.
         """
         names = [state.name for state in self.states]
-        steps = list(zip(names, names[1:], strict=False))
+        steps = list(pairwise(names))
         if self.endpoints is None:
             every = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
             return [(a, b, "step" if (a, b) in steps else "pair") for a, b in every]
@@ -193,7 +194,11 @@ _SOURCE: dict[str, Field] = {
 _BOOTSTRAP: dict[str, Field] = {
     "draws": (lambda v: type(v) is int and 0 < v <= 10_000_000, "1 to 10,000,000", True),
     "seed": (_is_text, "text", True),
-    "level": (lambda v: _is_text(v) and bool(DECIMAL.fullmatch(v)) and 0 < Fraction(v) < 1, "decimal text in (0, 1)", True),
+    "level": (
+        lambda v: _is_text(v) and bool(DECIMAL.fullmatch(v)) and 0 < Fraction(v) < 1,
+        "decimal text in (0, 1)",
+        True,
+    ),
 }
 _RULE: dict[str, Field] = {
     "margin": (lambda v: _is_text(v) and bool(DECIMAL.fullmatch(v)), "decimal text", True),
@@ -204,18 +209,28 @@ _RULE: dict[str, Field] = {
 def to_record(protocol: Protocol) -> Record:
     """The protocol as it is stored in ``protocol/protocol.json``."""
     return {
-        "v": 1, "kind": "audit.protocol", "study_id": protocol.study_id, "title": protocol.title,
-        "origin": protocol.origin, "provenance": protocol.provenance, "generator": protocol.generator,
-        "differs": protocol.differs, "states": [from_state(state) for state in protocol.states],
+        "v": 1,
+        "kind": "audit.protocol",
+        "study_id": protocol.study_id,
+        "title": protocol.title,
+        "origin": protocol.origin,
+        "provenance": protocol.provenance,
+        "generator": protocol.generator,
+        "differs": protocol.differs,
+        "states": [from_state(state) for state in protocol.states],
         "endpoints": list(protocol.endpoints) if protocol.endpoints else None,
-        "normalization": protocol.normalization, "unknown_texts": list(protocol.unknown_texts),
+        "normalization": protocol.normalization,
+        "unknown_texts": list(protocol.unknown_texts),
         "retrieval_depth": protocol.retrieval_depth,
-        "judges": [{"name": j.name, "role": j.role, "blind": j.blind, "description": j.description}
-                   for j in protocol.judges],
+        "judges": [
+            {"name": j.name, "role": j.role, "blind": j.blind, "description": j.description} for j in protocol.judges
+        ],
         "bootstrap": {"draws": protocol.draws, "seed": protocol.seed, "level": protocol.level},
-        "decision": None if protocol.decision is None else {
-            "margin": protocol.decision.margin, "lower_above_zero": list(protocol.decision.lower_above_zero)},
-        "gold_commit": protocol.gold_commit, "limits": list(protocol.limits),
+        "decision": None
+        if protocol.decision is None
+        else {"margin": protocol.decision.margin, "lower_above_zero": list(protocol.decision.lower_above_zero)},
+        "gold_commit": protocol.gold_commit,
+        "limits": list(protocol.limits),
         "sources": [{"name": s.name, "sha256": s.sha256, "size": s.size} for s in protocol.sources],
         "parent": protocol.parent,
     }
@@ -237,17 +252,31 @@ def from_record(record: Any) -> Protocol:
         if rule is not None:
             check_fields(rule, _RULE, "decision")
         protocol = Protocol(
-            study_id=record["study_id"], title=record["title"], origin=record["origin"],
-            provenance=record["provenance"], generator=record["generator"], differs=record["differs"],
-            states=states, endpoints=tuple(record["endpoints"]) if record["endpoints"] else None,
-            normalization=record["normalization"], unknown_texts=tuple(record["unknown_texts"]),
-            retrieval_depth=record["retrieval_depth"], judges=judges, draws=bootstrap["draws"],
-            seed=bootstrap["seed"], level=bootstrap["level"],
+            study_id=record["study_id"],
+            title=record["title"],
+            origin=record["origin"],
+            provenance=record["provenance"],
+            generator=record["generator"],
+            differs=record["differs"],
+            states=states,
+            endpoints=tuple(record["endpoints"]) if record["endpoints"] else None,
+            normalization=record["normalization"],
+            unknown_texts=tuple(record["unknown_texts"]),
+            retrieval_depth=record["retrieval_depth"],
+            judges=judges,
+            draws=bootstrap["draws"],
+            seed=bootstrap["seed"],
+            level=bootstrap["level"],
             decision=None if rule is None else Rule(rule["margin"], tuple(rule["lower_above_zero"])),
-            gold_commit=record["gold_commit"], limits=tuple(record["limits"]), sources=sources,
-            parent=record["parent"])
+            gold_commit=record["gold_commit"],
+            limits=tuple(record["limits"]),
+            sources=sources,
+            parent=record["parent"],
+        )
     except CodecError as error:
-        raise InputError(Problem(str(error), where="protocol.json", action="Restore or correct the protocol.")) from None
+        raise InputError(
+            Problem(str(error), where="protocol.json", action="Restore or correct the protocol.")
+        ) from None
     faults = contradictions(protocol)
     if faults:
         raise InputError(faults)

@@ -12,13 +12,7 @@ from audit_core import __version__
 from audit_core.codec import INT_LIMIT, Record
 from audit_core.errors import InputError, Problem
 from audit_core.estimators import bootstrap, churn, stream
-from audit_core.estimators.catalogue import (
-    Settings,
-    judge_estimates,
-    ladder_estimates,
-    pair_estimates,
-    state_estimates,
-)
+from audit_core.estimators.catalogue import Settings, judge_estimates, ladder_estimates, pair_estimates, state_estimates
 from audit_core.estimators.gate import Condition, Outcome, decide
 from audit_core.model import Dossier, Estimate, EstimateStatus
 from audit_core.protocol import Protocol
@@ -45,9 +39,14 @@ def arrays_of(protocol: Protocol, dossiers: Iterable[Dossier]) -> Answers:
     """A study's answers as arrays."""
     primary = protocol.primary_judge
     return build(
-        dossiers, states=[s.name for s in protocol.states], closed_book=[s.closed_book for s in protocol.states],
-        rule=protocol.normalization, unknown_texts=protocol.unknown_texts, primary=primary.name if primary else None,
-        supplementary=[j.name for j in protocol.judges if j.role == "supplementary"])
+        dossiers,
+        states=[s.name for s in protocol.states],
+        closed_book=[s.closed_book for s in protocol.states],
+        rule=protocol.normalization,
+        unknown_texts=protocol.unknown_texts,
+        primary=primary.name if primary else None,
+        supplementary=[j.name for j in protocol.judges if j.role == "supplementary"],
+    )
 
 
 def estimate_all(protocol: Protocol, answers: Answers, progress: Progress = lambda _: None) -> list[Estimate]:
@@ -99,10 +98,14 @@ def draw_stream(protocol: Protocol, answers: Answers) -> Record | None:
     statistics = []
     for c, (kernel, contrast) in enumerate(found.items()):
         scale = contrast.denominator * len(keep)
-        statistics.append({
-            "name": f"excess_churn[{kernel}]@{protocol.endpoints[0]}-{protocol.endpoints[1]}",
-            "sha256": stream.digest(sums[:, c]), "at_most_zero": int((sums[:, c] <= 0).sum()),
-            **{word: str(Fraction(bootstrap.quantile(level, sums[:, c]), scale)) for word, level in levels.items()}})
+        statistics.append(
+            {
+                "name": f"excess_churn[{kernel}]@{protocol.endpoints[0]}-{protocol.endpoints[1]}",
+                "sha256": stream.digest(sums[:, c]),
+                "at_most_zero": int((sums[:, c] <= 0).sum()),
+                **{word: str(Fraction(bootstrap.quantile(level, sums[:, c]), scale)) for word, level in levels.items()},
+            }
+        )
     engine = "indexes" if len(keep) <= stream.INDEX_LIMIT else "distinct rows"
     return {**stream.description(len(keep), protocol.draws, protocol.seed), "engine": engine, "statistics": statistics}
 
@@ -114,13 +117,22 @@ def compute(protocol: Protocol, answers: Answers, progress: Progress = lambda _:
         InputError: There is no question or no answer.
     """
     if not len(answers) or not answers.repeats.any():
-        raise InputError(Problem("there is nothing to estimate", "answers", "no question with an answer",
-                                 protocol.study_id, "Import or collect answers first."))
+        raise InputError(
+            Problem(
+                "there is nothing to estimate",
+                "answers",
+                "no question with an answer",
+                protocol.study_id,
+                "Import or collect answers first.",
+            )
+        )
     estimates = estimate_all(protocol, answers, progress)
     decided = decision_of(protocol, estimates)
     progress("draws")
     return {
-        "v": 1, "kind": "audit.results", "study_id": protocol.study_id,
+        "v": 1,
+        "kind": "audit.results",
+        "study_id": protocol.study_id,
         "tool": {"name": "snapshot-audit", "version": __version__},
         "estimates": [to_record(estimate) for estimate in estimates],
         "decision": None if decided is None else decision_record(*decided),
@@ -130,8 +142,10 @@ def compute(protocol: Protocol, answers: Answers, progress: Progress = lambda _:
 
 def decision_record(outcome: Outcome, conditions: tuple[Condition, ...]) -> Record:
     """The decision as it is stored."""
-    return {"outcome": outcome,
-            "conditions": [{"name": c.name, "met": c.met, "sentence": c.sentence} for c in conditions]}
+    return {
+        "outcome": outcome,
+        "conditions": [{"name": c.name, "met": c.met, "sentence": c.sentence} for c in conditions],
+    }
 
 
 def estimate_study(study: Study, *, created: str, progress: Progress = lambda _: None) -> Record:
@@ -162,23 +176,45 @@ def decimal(value: Fraction | None) -> str | None:
 def to_record(estimate: Estimate) -> Record:
     """An estimate as it is stored: integers, decimal text, and bounds as exact fractions in text."""
     return {
-        "name": estimate.name, "measure": estimate.measure, "kernel": estimate.kernel, "old": estimate.old,
-        "new": estimate.new, "value": decimal(estimate.value), "numerator": _whole(estimate.numerator),
-        "denominator": _whole(estimate.denominator), "lower": None if estimate.lower is None else str(estimate.lower),
+        "name": estimate.name,
+        "measure": estimate.measure,
+        "kernel": estimate.kernel,
+        "old": estimate.old,
+        "new": estimate.new,
+        "value": decimal(estimate.value),
+        "numerator": _whole(estimate.numerator),
+        "denominator": _whole(estimate.denominator),
+        "lower": None if estimate.lower is None else str(estimate.lower),
         "interval": None if estimate.interval is None else [str(bound) for bound in estimate.interval],
-        "unit": estimate.unit, "status": estimate.status, "reason": estimate.reason,
-        "population": estimate.population, "excluded": estimate.excluded, "detail": dict(estimate.detail)}
+        "unit": estimate.unit,
+        "status": estimate.status,
+        "reason": estimate.reason,
+        "population": estimate.population,
+        "excluded": estimate.excluded,
+        "detail": dict(estimate.detail),
+    }
 
 
 def from_record(record: Record) -> Estimate:
     """An estimate from its stored form."""
     interval = record["interval"]
     return Estimate(
-        record["name"], record["measure"], None if record["numerator"] is None else int(record["numerator"]),
-        None if record["denominator"] is None else int(record["denominator"]), record["unit"], record["status"],
-        record["kernel"], record["old"], record["new"], None if record["lower"] is None else Fraction(record["lower"]),
-        None if interval is None else (Fraction(interval[0]), Fraction(interval[1])), record["reason"],
-        record["population"], record["excluded"], record["detail"])
+        record["name"],
+        record["measure"],
+        None if record["numerator"] is None else int(record["numerator"]),
+        None if record["denominator"] is None else int(record["denominator"]),
+        record["unit"],
+        record["status"],
+        record["kernel"],
+        record["old"],
+        record["new"],
+        None if record["lower"] is None else Fraction(record["lower"]),
+        None if interval is None else (Fraction(interval[0]), Fraction(interval[1])),
+        record["reason"],
+        record["population"],
+        record["excluded"],
+        record["detail"],
+    )
 
 
 def _float(value: Fraction | None) -> float | None:
@@ -189,8 +225,21 @@ def as_row(estimate: Estimate) -> dict[str, Any]:
     """An estimate with floating-point value and bounds, for JSON output, SQLite and screens."""
     low, high = estimate.interval or (None, None)
     return {
-        "name": estimate.name, "measure": estimate.measure, "kernel": estimate.kernel, "old": estimate.old,
-        "new": estimate.new, "value": _float(estimate.value), "numerator": estimate.numerator,
-        "denominator": estimate.denominator, "lower": _float(estimate.lower), "low": _float(low), "high": _float(high),
-        "unit": estimate.unit, "status": estimate.status, "reason": estimate.reason,
-        "population": estimate.population, "excluded": estimate.excluded, "detail": dict(estimate.detail)}
+        "name": estimate.name,
+        "measure": estimate.measure,
+        "kernel": estimate.kernel,
+        "old": estimate.old,
+        "new": estimate.new,
+        "value": _float(estimate.value),
+        "numerator": estimate.numerator,
+        "denominator": estimate.denominator,
+        "lower": _float(estimate.lower),
+        "low": _float(low),
+        "high": _float(high),
+        "unit": estimate.unit,
+        "status": estimate.status,
+        "reason": estimate.reason,
+        "population": estimate.population,
+        "excluded": estimate.excluded,
+        "detail": dict(estimate.detail),
+    }

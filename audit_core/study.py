@@ -1,14 +1,14 @@
 """One study: a folder, its files and its gates.
 
-    protocol/protocol.json            what was fixed
-    selection/questions.jsonl         the questions, in the order of everything below
-    retrieval/primary.jsonl           evidence per question and state; passages.jsonl holds each text once
-    retrieval/audit.jsonl             the second, independent retrieval pass, where there was one
-    answers/cells.jsonl               question × state × repeat; findings.jsonl holds what was noticed about them
-    judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers
-    gold/gold.jsonl                   accepted answers
-    results/results.json              estimates, made once
-    locks/00-protocol.json …          the chain that closes each of them
+protocol/protocol.json            what was fixed
+selection/questions.jsonl         the questions, in the order of everything below
+retrieval/primary.jsonl           evidence per question and state; passages.jsonl holds each text once
+retrieval/audit.jsonl             the second, independent retrieval pass, where there was one
+answers/cells.jsonl               question × state × repeat; findings.jsonl holds what was noticed about them
+judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers
+gold/gold.jsonl                   accepted answers
+results/results.json              estimates, made once
+locks/00-protocol.json …          the chain that closes each of them
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from audit_core import codec, ledger, locks
@@ -70,9 +71,18 @@ def gate_of(member: str) -> str | None:
     """The gate that closes a file, or None for a file that a study does not have."""
     if JUDGMENTS.fullmatch(member):
         return "judgments"
-    return {PROTOCOL: "protocol", QUESTIONS: "selection", PRIMARY: "retrieval", AUDIT: "retrieval",
-            PASSAGES: "retrieval", CELLS: "answers", FINDINGS: "answers", GOLD: "gold", NONCE: "gold",
-            RESULTS: "results"}.get(member)
+    return {
+        PROTOCOL: "protocol",
+        QUESTIONS: "selection",
+        PRIMARY: "retrieval",
+        AUDIT: "retrieval",
+        PASSAGES: "retrieval",
+        CELLS: "answers",
+        FINDINGS: "answers",
+        GOLD: "gold",
+        NONCE: "gold",
+        RESULTS: "results",
+    }.get(member)
 
 
 class Study:
@@ -89,8 +99,15 @@ class Study:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_dir():
-            raise InputError(Problem("no study here", "a folder with locks/00-protocol.json", "no such folder",
-                                     str(path), "Check the path, or make a study with: snapshot-audit import table"))
+            raise InputError(
+                Problem(
+                    "no study here",
+                    "a folder with locks/00-protocol.json",
+                    "no such folder",
+                    str(path),
+                    "Check the path, or make a study with: snapshot-audit import table",
+                )
+            )
         self.chain = locks.read_chain(path / "locks")
         self.protocol = self._protocol()
 
@@ -100,8 +117,13 @@ class Study:
             data = file.read_bytes()
             return from_record(decode(data.removesuffix(b"\n")))
         except (CodecError, OSError) as error:
-            raise InputError(Problem(f"the protocol cannot be read: {error}", where=str(file),
-                                     action="Restore it from a copy; a frozen protocol is never edited.")) from None
+            raise InputError(
+                Problem(
+                    f"the protocol cannot be read: {error}",
+                    where=str(file),
+                    action="Restore it from a copy; a frozen protocol is never edited.",
+                )
+            ) from None
 
     @property
     def bundle(self) -> str:
@@ -120,8 +142,15 @@ class Study:
             GateError: Its lock is missing.
         """
         if locks.GATES.index(gate) >= len(self.chain):
-            raise GateError(Problem(f"the gate {gate} is still open", f"locks/{locks.file_name(gate)}", "no such lock",
-                                    str(self.path), "Complete that stage first; gates close in order."))
+            raise GateError(
+                Problem(
+                    f"the gate {gate} is still open",
+                    f"locks/{locks.file_name(gate)}",
+                    "no such lock",
+                    str(self.path),
+                    "Complete that stage first; gates close in order.",
+                )
+            )
 
     def reader(self, member: str) -> ledger.Reader:
         """A checked stream over one ledger."""
@@ -152,8 +181,9 @@ class Study:
         try:
             record: Record = decode((self.path / RESULTS).read_bytes().removesuffix(b"\n"))
         except (CodecError, OSError) as error:
-            raise InputError(Problem(f"the results cannot be read: {error}", where=RESULTS,
-                                     action="Restore them from a copy.")) from None
+            raise InputError(
+                Problem(f"the results cannot be read: {error}", where=RESULTS, action="Restore them from a copy.")
+            ) from None
         return record
 
     def dossiers(self) -> Iterator[Dossier]:
@@ -173,8 +203,9 @@ class Study:
             key = question.question_id
             labels = {name: found[0] for name, group in judges.items() if (found := group.take(key))}
             aliases = gold.take(key)
-            yield Dossier(question, tuple(cells.take(key)), labels, tuple(evidence.take(key)),
-                          aliases[0] if aliases else None)
+            yield Dossier(
+                question, tuple(cells.take(key)), labels, tuple(evidence.take(key)), aliases[0] if aliases else None
+            )
         for group in (cells, evidence, gold, *judges.values()):
             group.finish()
 
@@ -190,8 +221,15 @@ class Study:
         """
         self.need("gold")
         if len(self.chain) == len(locks.GATES):
-            raise GateError(Problem("the results are locked already", "no results", RESULTS, str(self.path),
-                                    "Use --print to see estimates without writing."))
+            raise GateError(
+                Problem(
+                    "the results are locked already",
+                    "no results",
+                    RESULTS,
+                    str(self.path),
+                    "Use --print to see estimates without writing.",
+                )
+            )
         target = self.path / RESULTS
         data = encode(record) + b"\n"
         try:
@@ -204,10 +242,18 @@ class Study:
             draft.replace(target)  # results without a lock are a stage that was interrupted: made anew
             locks.sync_folder(target.parent)
         except OSError as error:
-            raise StorageError(Problem("cannot write the results", "a writable disk with free space", str(error),
-                                       str(target), "Free space or correct the rights, then try again.")) from error
-        lock, lock_data = locks.make("results", self.chain, {RESULTS: file_entry(data)},
-                                     {"estimates": len(record["estimates"])}, "", created)
+            raise StorageError(
+                Problem(
+                    "cannot write the results",
+                    "a writable disk with free space",
+                    str(error),
+                    str(target),
+                    "Free space or correct the rights, then try again.",
+                )
+            ) from error
+        lock, lock_data = locks.make(
+            "results", self.chain, {RESULTS: file_entry(data)}, {"estimates": len(record["estimates"])}, "", created
+        )
         locks.write(self.path / "locks", "results", lock_data)
         self.chain.append(lock)
         return lock
@@ -236,9 +282,15 @@ class _Groups:
 
     def _error(self, what: str) -> LedgerError:
         assert self._next is not None
-        return LedgerError(Problem(what, "records in the order of the questions", self._next["question_id"][:80],
-                                   f"{self._member}: record {self._next['seq'] + 1}",
-                                   "Restore the file from a copy; a ledger is never edited."))
+        return LedgerError(
+            Problem(
+                what,
+                "records in the order of the questions",
+                self._next["question_id"][:80],
+                f"{self._member}: record {self._next['seq'] + 1}",
+                "Restore the file from a copy; a ledger is never edited.",
+            )
+        )
 
 
 def file_entry(data: bytes) -> ledger.Entry:
@@ -277,51 +329,96 @@ def create_study(
         StorageError: The disk refuses.
     """
     if path.exists() or path.is_symlink():
-        raise InputError(Problem("something is there already", "a new folder", "an existing path", str(path),
-                                 "Choose another folder; a locked study is never overwritten."))
+        raise InputError(
+            Problem(
+                "something is there already",
+                "a new folder",
+                "an existing path",
+                str(path),
+                "Choose another folder; a locked study is never overwritten.",
+            )
+        )
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft.mkdir()
         except OSError as error:
-            raise StorageError(Problem("cannot make the study's folder", "a writable folder", str(error), str(path),
-                                       "Choose another place or correct the rights.")) from error
+            raise StorageError(
+                Problem(
+                    "cannot make the study's folder",
+                    "a writable folder",
+                    str(error),
+                    str(path),
+                    "Choose another place or correct the rights.",
+                )
+            ) from error
         _fill(draft, protocol, questions, cells, evidence, passages or {}, judgments or {}, gold, findings, created)
         try:
             draft.rename(path)
             locks.sync_folder(path.parent)
         except OSError as error:
-            raise InputError(Problem("the study cannot be put in place", "a free path", str(error), str(path),
-                                     "Choose another folder.")) from error
+            raise InputError(
+                Problem(
+                    "the study cannot be put in place", "a free path", str(error), str(path), "Choose another folder."
+                )
+            ) from error
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return Study(path)
 
 
-def _fill(draft: Path, protocol: Protocol, questions: Sequence[Question], cells: Iterable[Cell],
-          evidence: Iterable[Evidence], passages: Mapping[str, str], judgments: Mapping[str, Iterable[Judgment]],
-          gold: Iterable[Gold], findings: Sequence[Finding], created: str) -> None:
+def _fill(
+    draft: Path,
+    protocol: Protocol,
+    questions: Sequence[Question],
+    cells: Iterable[Cell],
+    evidence: Iterable[Evidence],
+    passages: Mapping[str, str],
+    judgments: Mapping[str, Iterable[Judgment]],
+    gold: Iterable[Gold],
+    findings: Sequence[Finding],
+    created: str,
+) -> None:
     position = {question.question_id: number for number, question in enumerate(questions)}
     ladder = {state.name: number for number, state in enumerate(protocol.states)}
     if len(position) != len(questions):
-        raise InputError(Problem("two questions have one id", f"{len(questions)} ids", f"{len(position)} ids",
-                                 QUESTIONS, "Give every question its own id."))
+        raise InputError(
+            Problem(
+                "two questions have one id",
+                f"{len(questions)} ids",
+                f"{len(position)} ids",
+                QUESTIONS,
+                "Give every question its own id.",
+            )
+        )
 
     def place(question_id: str, state: str, repeat: int) -> tuple[int, int, int]:
         try:
             return position[question_id], ladder[state], repeat
         except KeyError:
-            raise InputError(Problem("a record names an unknown question or state", "a question and a state of the study",
-                                     f"{question_id[:60]} / {state[:60]}", action="Correct the records.")) from None
+            raise InputError(
+                Problem(
+                    "a record names an unknown question or state",
+                    "a question and a state of the study",
+                    f"{question_id[:60]} / {state[:60]}",
+                    action="Correct the records.",
+                )
+            ) from None
 
     ordered = sorted(cells, key=lambda c: place(c.question_id, c.state, c.repeat))
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if (before.question_id, before.state, before.repeat) == (after.question_id, after.state, after.repeat):
-            raise InputError(Problem("one cell twice", "one record per question, state and repeat",
-                                     f"{after.question_id[:60]} / {after.state} / {after.repeat}", CELLS,
-                                     "Keep one of the two records."))
+            raise InputError(
+                Problem(
+                    "one cell twice",
+                    "one record per question, state and repeat",
+                    f"{after.question_id[:60]} / {after.state} / {after.repeat}",
+                    CELLS,
+                    "Keep one of the two records.",
+                )
+            )
     shown = sorted(evidence, key=lambda e: place(e.question_id, e.state, -1 if e.repeat is None else e.repeat))
     answers = sorted(gold, key=lambda g: position.get(g.question_id, -1))
     chain: list[locks.Lock] = []
@@ -348,21 +445,41 @@ def _fill(draft: Path, protocol: Protocol, questions: Sequence[Question], cells:
         retrieval[PRIMARY] = map(codec.from_evidence, shown)
         if passages:
             retrieval[PASSAGES] = ({"sha256": key, "text": text} for key, text in sorted(passages.items()))
-    close("retrieval", retrieval, {"evidence": len(shown), "passages": len(passages)},
-          "The source holds no evidence, so retrieval is not locked.")
+    close(
+        "retrieval",
+        retrieval,
+        {"evidence": len(shown), "passages": len(passages)},
+        "The source holds no evidence, so retrieval is not locked.",
+    )
     held: dict[str, Iterable[Record]] = {CELLS: map(codec.from_cell, ordered)}
     if findings:
         held[FINDINGS] = map(codec.from_finding, findings)
     accepted = sum(cell.status == "ok" for cell in ordered)
-    close("answers", held, {"accepted": accepted, "errors": len(ordered) - accepted,
-                            "attempts": sum(cell.attempts or 1 for cell in ordered)})
+    close(
+        "answers",
+        held,
+        {
+            "accepted": accepted,
+            "errors": len(ordered) - accepted,
+            "attempts": sum(cell.attempts or 1 for cell in ordered),
+        },
+    )
     labels = {name: sorted(items, key=lambda j: position.get(j.question_id, -1)) for name, items in judgments.items()}
-    close("judgments", {judgments_of(name): map(codec.from_judgment, items) for name, items in labels.items()},
-          {"labels": sum(len(j.labels) for items in labels.values() for j in items),
-           "attempts": sum(j.attempts or 1 for items in labels.values() for j in items)},
-          "No judge labelled the answers; only the exact kernel is available.")
-    close("gold", {GOLD: map(codec.from_gold, answers)} if answers else {}, {"questions": len(answers)},
-          "The source holds no gold, so exact match is not measured.")
+    close(
+        "judgments",
+        {judgments_of(name): map(codec.from_judgment, items) for name, items in labels.items()},
+        {
+            "labels": sum(len(j.labels) for items in labels.values() for j in items),
+            "attempts": sum(j.attempts or 1 for items in labels.values() for j in items),
+        },
+        "No judge labelled the answers; only the exact kernel is available.",
+    )
+    close(
+        "gold",
+        {GOLD: map(codec.from_gold, answers)} if answers else {},
+        {"questions": len(answers)},
+        "The source holds no gold, so exact match is not measured.",
+    )
 
 
 def _write_file(target: Path, data: bytes) -> None:
@@ -373,8 +490,12 @@ def _write_file(target: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
-        raise StorageError(Problem("cannot write", "a writable disk with free space", str(error), str(target),
-                                   "Free space or correct the rights, then try again.")) from error
-
-
-
+        raise StorageError(
+            Problem(
+                "cannot write",
+                "a writable disk with free space",
+                str(error),
+                str(target),
+                "Free space or correct the rights, then try again.",
+            )
+        ) from error

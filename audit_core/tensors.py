@@ -91,15 +91,37 @@ class Answers:
         """The same arrays for some questions, in the given order."""
         rows = questions
         return Answers(
-            [self.question_ids[i] for i in rows], [self.tags[i] for i in rows], self.states, self.closed_book,
-            self.repeats[rows], self.exact[rows], self.raw[rows], self.em[rows], self.f1[rows], self.unknown[rows],
-            self.flagged[rows], {name: labels[rows] for name, labels in self.labels.items()},
-            {name: asked[rows] for name, asked in self.labelled.items()}, self.documents[rows],
-            self.repeated_documents[rows], self.errors[rows], self.primary, self.supplementary)
+            [self.question_ids[i] for i in rows],
+            [self.tags[i] for i in rows],
+            self.states,
+            self.closed_book,
+            self.repeats[rows],
+            self.exact[rows],
+            self.raw[rows],
+            self.em[rows],
+            self.f1[rows],
+            self.unknown[rows],
+            self.flagged[rows],
+            {name: labels[rows] for name, labels in self.labels.items()},
+            {name: asked[rows] for name, asked in self.labelled.items()},
+            self.documents[rows],
+            self.repeated_documents[rows],
+            self.errors[rows],
+            self.primary,
+            self.supplementary,
+        )
 
 
-def build(dossiers: Iterable[Dossier], *, states: Sequence[str], closed_book: Sequence[bool], rule: str,
-          unknown_texts: Sequence[str], primary: str | None, supplementary: Sequence[str] = ()) -> Answers:
+def build(
+    dossiers: Iterable[Dossier],
+    *,
+    states: Sequence[str],
+    closed_book: Sequence[bool],
+    rule: str,
+    unknown_texts: Sequence[str],
+    primary: str | None,
+    supplementary: Sequence[str] = (),
+) -> Answers:
     """Arrays of a study.
 
     Args:
@@ -116,12 +138,25 @@ def build(dossiers: Iterable[Dossier], *, states: Sequence[str], closed_book: Se
     k = max((len(ranked) for part in parts for ranked in part.documents.values()), default=0)
     judges = ([primary] if primary else []) + list(supplementary)
     out = Answers(
-        [p.question_id for p in parts], [p.tags for p in parts], tuple(states), tuple(closed_book),
-        np.zeros((q, s), np.int32), np.full((q, s, r), -1, np.int32), np.full((q, s, r), -1, np.int32),
-        np.full((q, s, r), -1, np.int8), np.zeros((q, s, r, 2), np.int32), np.full((q, s, r), -1, np.int8),
-        np.zeros((q, s, r), np.bool_), {name: np.full((q, s * r, s * r), -1, np.int8) for name in judges},
-        {name: np.zeros(q, np.bool_) for name in judges}, np.full((q, s, k), -1, np.int32), np.zeros(q, np.bool_),
-        np.zeros((q, s), np.int32), primary, tuple(supplementary))
+        [p.question_id for p in parts],
+        [p.tags for p in parts],
+        tuple(states),
+        tuple(closed_book),
+        np.zeros((q, s), np.int32),
+        np.full((q, s, r), -1, np.int32),
+        np.full((q, s, r), -1, np.int32),
+        np.full((q, s, r), -1, np.int8),
+        np.zeros((q, s, r, 2), np.int32),
+        np.full((q, s, r), -1, np.int8),
+        np.zeros((q, s, r), np.bool_),
+        {name: np.full((q, s * r, s * r), -1, np.int8) for name in judges},
+        {name: np.zeros(q, np.bool_) for name in judges},
+        np.full((q, s, k), -1, np.int32),
+        np.zeros(q, np.bool_),
+        np.zeros((q, s), np.int32),
+        primary,
+        tuple(supplementary),
+    )
     for i, part in enumerate(parts):
         out.repeats[i], out.errors[i] = part.counts, part.errors
         out.repeated_documents[i] = part.repeated_documents
@@ -174,13 +209,19 @@ def _row(dossier: Dossier, place: dict[str, int], rule: Rule, unknowns: set[str]
             scored[text] = (int(exact_match(rule, text, aliases)), (f1.numerator, f1.denominator))
         em, ratio = scored[text] if aliases else (-1, (0, 0))
         answers[state, slot] = (
-            exact_classes.setdefault(key, len(exact_classes)), raw_classes.setdefault(text, len(raw_classes)), em, ratio,
-            int(text.strip().casefold() in unknowns), flagged)
+            exact_classes.setdefault(key, len(exact_classes)),
+            raw_classes.setdefault(text, len(raw_classes)),
+            em,
+            ratio,
+            int(text.strip().casefold() in unknowns),
+            flagged,
+        )
     labels = {}
     for judge, judgment in dossier.judgments.items():
         at = [slots.get(slot) for slot in judgment.slots]
-        labels[judge] = [(a, b, same) for i, j, same in judgment.labels
-                         if (a := at[i]) is not None and (b := at[j]) is not None]
+        labels[judge] = [
+            (a, b, same) for i, j, same in judgment.labels if (a := at[i]) is not None and (b := at[j]) is not None
+        ]
     documents: dict[int, list[int]] = {}
     numbers: dict[str, int] = {}
     repeated = False
@@ -188,7 +229,11 @@ def _row(dossier: Dossier, place: dict[str, int], rule: Rule, unknowns: set[str]
         state = place[evidence.state]
         if state in documents:
             continue  # a later repeat's own evidence; the first stands for the state and the importer has said so
-        ranked = [numbers.setdefault(d.document_id, len(numbers)) for d in sorted(evidence.documents, key=lambda d: d.rank)]
+        ranked = [
+            numbers.setdefault(d.document_id, len(numbers)) for d in sorted(evidence.documents, key=lambda d: d.rank)
+        ]
         documents[state] = list(dict.fromkeys(ranked))
         repeated |= len(documents[state]) < len(ranked)
-    return _Row(dossier.question.question_id, dossier.question.tags, counts, errors, answers, labels, documents, repeated)
+    return _Row(
+        dossier.question.question_id, dossier.question.tags, counts, errors, answers, labels, documents, repeated
+    )

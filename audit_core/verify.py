@@ -72,12 +72,22 @@ def verify(path: Path, *, expect_lock: str | None = None, progress: Progress = l
         GateError: The folder has no lock, so it is not a study.
     """
     if not path.is_dir():
-        raise InputError(Problem("no study here", "a folder with locks/00-protocol.json", "no such folder", str(path),
-                                 "Check the path."))
+        raise InputError(
+            Problem(
+                "no study here", "a folder with locks/00-protocol.json", "no such folder", str(path), "Check the path."
+            )
+        )
     folder = path / "locks"
     if not folder.is_dir() or not any((folder / locks.file_name(gate)).exists() for gate in locks.GATES):
-        raise GateError(Problem("this is not a study", "locks/00-protocol.json", "no lock", str(path),
-                                "Name the folder of a locked study, or make one with: snapshot-audit import table"))
+        raise GateError(
+            Problem(
+                "this is not a study",
+                "locks/00-protocol.json",
+                "no lock",
+                str(path),
+                "Name the folder of a locked study, or make one with: snapshot-audit import table",
+            )
+        )
     return _Verifier(path, expect_lock, progress).run()
 
 
@@ -164,11 +174,16 @@ class _Verifier:
             bundle = self.chain[0].sha256 if number else locks.START
             prev = self.chain[number - 1].sha256 if number else locks.START
             if lock.prev != prev:
-                self._fail("C03", f"{locks.file_name(lock.gate)} names {lock.prev[:12]}…, the lock before it is {prev[:12]}….")
+                self._fail(
+                    "C03", f"{locks.file_name(lock.gate)} names {lock.prev[:12]}…, the lock before it is {prev[:12]}…."
+                )
             elif lock.bundle != bundle:
                 self._fail("C03", f"{locks.file_name(lock.gate)} belongs to another study.")
-        self._set("C03", "passed" if self.chain else "could not check", f"The last lock is {self.chain[-1].sha256}."
-                  if self.chain else "There is no readable lock.")
+        self._set(
+            "C03",
+            "passed" if self.chain else "could not check",
+            f"The last lock is {self.chain[-1].sha256}." if self.chain else "There is no readable lock.",
+        )
 
     def _protocol(self) -> None:
         entry = self.chain[0].files.get(PROTOCOL) if self.chain else None
@@ -191,8 +206,11 @@ class _Verifier:
         if member not in self.present:
             self._fail("C04", f"{member} is missing.")
         elif file.stat().st_size != entry.size or sha256_file(file) != entry.sha256:
-            self._fail("C04", f"{member} differs from its lock: expected sha256 {entry.sha256[:12]}…, found "
-                              f"{sha256_file(file)[:12]}….")
+            self._fail(
+                "C04",
+                f"{member} differs from its lock: expected sha256 {entry.sha256[:12]}…, found "
+                f"{sha256_file(file)[:12]}….",
+            )
         else:
             return True
         self.changed.add(member)
@@ -216,9 +234,13 @@ class _Verifier:
         if NONCE in listed:
             self._same(NONCE, self._entry(NONCE))
         self._set("C04", "passed", f"{len(listed)} files.")
-        self._set("C05", "passed" if not self.changed else "could not check",
-                  "All ledgers." if not self.changed else "A ledger differs from its lock: " + ", ".join(
-                      sorted(self.changed)) + ".")
+        self._set(
+            "C05",
+            "passed" if not self.changed else "could not check",
+            "All ledgers."
+            if not self.changed
+            else "A ledger differs from its lock: " + ", ".join(sorted(self.changed)) + ".",
+        )
         self._lock_counts()
 
     def _entry(self, member: str) -> ledger.Entry:
@@ -346,20 +368,26 @@ class _Verifier:
             if lost is not None:
                 self._fail("C10", f"{PRIMARY}: record {record['seq'] + 1} names a passage that is not kept.")
             if keep:
-                primary[evidence.question_id, evidence.state, evidence.repeat] = sha256(codec.encode(
-                    codec.from_evidence(evidence)))
+                primary[evidence.question_id, evidence.state, evidence.repeat] = sha256(
+                    codec.encode(codec.from_evidence(evidence))
+                )
         self.counts["retrieval"] = {"evidence": self._lines(PRIMARY), "passages": self._lines(PASSAGES)}
         if PRIMARY not in listed:
             self._set("C10", "could not check", "The study holds no evidence.")
-        self._finish("C10", [PRIMARY, PASSAGES, QUESTIONS], f"{self._lines(PRIMARY):,} evidence lists, "
-                                                            f"{len(passages):,} passages.")
+        self._finish(
+            "C10",
+            [PRIMARY, PASSAGES, QUESTIONS],
+            f"{self._lines(PRIMARY):,} evidence lists, {len(passages):,} passages.",
+        )
         if not keep:
             self._set("C11", "could not check", "The study has no second retrieval pass.")
             return
         for record in self._stream(AUDIT):
             key = (record["question_id"], record["state"], record.get("repeat"))
             if primary.pop(key, None) != sha256(codec.encode(ledger.payload(record))):
-                self._fail("C11", f"{AUDIT}: record {record['seq'] + 1} differs from the first pass in ids, order or bytes.")
+                self._fail(
+                    "C11", f"{AUDIT}: record {record['seq'] + 1} differs from the first pass in ids, order or bytes."
+                )
         if primary and not self._broken(AUDIT, PRIMARY):
             self._fail("C11", f"The second pass lacks {len(primary)} evidence lists of the first.")
         self._finish("C11", [PRIMARY, AUDIT], "Equal in ids, order and rendered bytes.")
@@ -405,7 +433,9 @@ class _Verifier:
         for record in self._stream(GOLD):
             here = self.questions.get(record["question_id"], -1)
             if here <= last:
-                self._fail("C13", f"{GOLD}: record {record['seq'] + 1} is of an unknown question, twice or out of order.")
+                self._fail(
+                    "C13", f"{GOLD}: record {record['seq'] + 1} is of an unknown question, twice or out of order."
+                )
             last = here
         if not self._lines(GOLD):
             self._set("C13", "could not check", "The study holds no gold.")
@@ -417,8 +447,10 @@ class _Verifier:
         for lock in self.chain:
             for name, value in self.counts.get(lock.gate, {}).items():
                 if lock.counts.get(name) != value and not self._broken(*lock.files):
-                    self._fail("C09", f"{locks.file_name(lock.gate)} says {name} {lock.counts.get(name)}, "
-                                      f"the ledger has {value}.")
+                    self._fail(
+                        "C09",
+                        f"{locks.file_name(lock.gate)} says {name} {lock.counts.get(name)}, the ledger has {value}.",
+                    )
         broken = self._broken(*(m for lock in self.chain for m in lock.files))
         if broken:
             self._set("C09", "could not check", broken)
@@ -462,12 +494,18 @@ class _Verifier:
         self._compare_estimates(stored, made)
         if stored.get("decision") != made["decision"]:
             self._fail("C16", f"Stored {_outcome(stored)}, recomputed {_outcome(made)}.")
-        self._set("C16", "passed" if made["decision"] else "could not check",
-                  _outcome(made) if made["decision"] else "The protocol fixed no decision.")
+        self._set(
+            "C16",
+            "passed" if made["decision"] else "could not check",
+            _outcome(made) if made["decision"] else "The protocol fixed no decision.",
+        )
         if stored.get("stream") != made["stream"]:
             self._fail("C17", "The digest or bounds of the draws differ from the recomputed stream.")
-        self._set("C17", "passed" if made["stream"] else "could not check",
-                  f"{made['stream']['B']:,} draws." if made["stream"] else "The study names no endpoints to draw for.")
+        self._set(
+            "C17",
+            "passed" if made["stream"] else "could not check",
+            f"{made['stream']['B']:,} draws." if made["stream"] else "The study names no endpoints to draw for.",
+        )
 
     def _compare_estimates(self, stored: Record, made: Record) -> None:
         given = {e.get("name"): e for e in stored.get("estimates", []) if isinstance(e, dict)}
@@ -482,10 +520,16 @@ class _Verifier:
     def _expected(self) -> None:
         last = self.chain[-1].sha256 if self.chain else ""
         if self.expect is None:
-            self._set("C18", "could not check", "No lock id was given. Someone who can rewrite a whole study can rewrite its "
-                                                f"chain; keep this id elsewhere and pass it with --expect-lock: {last}")
+            self._set(
+                "C18",
+                "could not check",
+                "No lock id was given. Someone who can rewrite a whole study can rewrite its "
+                f"chain; keep this id elsewhere and pass it with --expect-lock: {last}",
+            )
         elif self.expect != last:
-            self._fail("C18", f"Expected {self.expect[:12]}…, found {last[:12]}…: a lock was removed, or the study rewritten.")
+            self._fail(
+                "C18", f"Expected {self.expect[:12]}…, found {last[:12]}…: a lock was removed, or the study rewritten."
+            )
         self._set("C18", "passed", last)
 
 

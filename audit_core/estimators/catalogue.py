@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,10 @@ from audit_core.tensors import Answers
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-NO_FLOOR = ("No noise floor: a state needs two answers per question before repeat noise can be subtracted, and no question "
-            "has them in both states. The raw agreement is uncorrected.")
+NO_FLOOR = (
+    "No noise floor: a state needs two answers per question before repeat noise can be subtracted, and no question "
+    "has them in both states. The raw agreement is uncorrected."
+)
 UNCORRECTED = "Uncorrected: without two answers per state, repeat noise is part of this number."
 
 
@@ -54,8 +57,9 @@ def bounded(estimate: Estimate, values: Ints, denominator: int, settings: Settin
         engine = "exact bootstrap"
     else:
         sums = stream.sums(values[:, None], np.arange(len(values)), settings.draws, settings.seed)[:, 0]
-        quantiles = [Fraction(bootstrap.quantile(level, sums), denominator * len(values))
-                     for level in (settings.tail, low, high)]
+        quantiles = [
+            Fraction(bootstrap.quantile(level, sums), denominator * len(values)) for level in (settings.tail, low, high)
+        ]
         engine = f"{settings.draws} draws"
     detail = {**estimate.detail, "engine": engine}
     if (values == values[0]).all():
@@ -69,28 +73,76 @@ def state_estimates(answers: Answers, settings: Settings) -> Iterator[Estimate]:
     for s, state in enumerate(answers.states):
         for name in answers.kernels:
             pairs = churn.within(answers.kernel(name), answers.repeats, s)
-            yield _agreement(f"within_agreement[{name}]@{state}", "within_agreement", name, state, None, pairs,
-                             pairs.defined, status, settings,
-                             "Undefined: no question has two answers here" + _label_note(name) + ".")
+            yield _agreement(
+                f"within_agreement[{name}]@{state}",
+                "within_agreement",
+                name,
+                state,
+                None,
+                pairs,
+                pairs.defined,
+                status,
+                settings,
+                "Undefined: no question has two answers here" + _label_note(name) + ".",
+            )
         for measure, flags in (("exact_match", answers.em), ("unknown_rate", answers.unknown)):
             found = utility.rate(flags, s)
             if found is None:
-                yield _undefined(f"{measure}@{state}", measure, status, None, state, None,
-                                 "No gold for any answer." if measure == "exact_match" else "No answer in this state.",
-                                 len(answers), "answers")
+                yield _undefined(
+                    f"{measure}@{state}",
+                    measure,
+                    status,
+                    None,
+                    state,
+                    None,
+                    "No gold for any answer." if measure == "exact_match" else "No answer in this state.",
+                    len(answers),
+                    "answers",
+                )
                 continue
             top, bottom, keep = found
             values, denominator, _ = utility.per_question(flags, s)
-            yield bounded(Estimate(f"{measure}@{state}", measure, top, bottom, "answers", status, old=state,
-                                   population=int(keep.sum()), excluded=int((~keep).sum())),
-                          values[keep], denominator, settings)
+            yield bounded(
+                Estimate(
+                    f"{measure}@{state}",
+                    measure,
+                    top,
+                    bottom,
+                    "answers",
+                    status,
+                    old=state,
+                    population=int(keep.sum()),
+                    excluded=int((~keep).sum()),
+                ),
+                values[keep],
+                denominator,
+                settings,
+            )
         f1 = utility.mean_f1(answers.f1, s)
         if f1 is None:
-            yield _undefined(f"token_f1@{state}", "token_f1", status, None, state, None, "No gold for any answer.",
-                             len(answers), "answers")
+            yield _undefined(
+                f"token_f1@{state}",
+                "token_f1",
+                status,
+                None,
+                state,
+                None,
+                "No gold for any answer.",
+                len(answers),
+                "answers",
+            )
         else:
-            yield Estimate(f"token_f1@{state}", "token_f1", f1[0], f1[1], "answers", status, old=state,
-                           population=int(f1[2].sum()), excluded=int((~f1[2]).sum()))
+            yield Estimate(
+                f"token_f1@{state}",
+                "token_f1",
+                f1[0],
+                f1[1],
+                "answers",
+                status,
+                old=state,
+                population=int(f1[2].sum()),
+                excluded=int((~f1[2]).sum()),
+            )
 
 
 def pair_estimates(answers: Answers, old: str, new: str, role: str, settings: Settings) -> Iterator[Estimate]:
@@ -109,13 +161,35 @@ def pair_estimates(answers: Answers, old: str, new: str, role: str, settings: Se
         values, denominator, keep = utility.difference(flags, o, n)
         name = f"{measure}_difference{at}"
         if not keep.any():
-            yield _undefined(name, f"{measure}_difference", status, None, old, new,
-                             "No gold for any answer." if measure == "exact_match" else "No question has answers in both.",
-                             len(answers), "answers")
+            yield _undefined(
+                name,
+                f"{measure}_difference",
+                status,
+                None,
+                old,
+                new,
+                "No gold for any answer." if measure == "exact_match" else "No question has answers in both.",
+                len(answers),
+                "answers",
+            )
             continue
-        yield bounded(Estimate(name, f"{measure}_difference", int(values[keep].sum()), denominator * int(keep.sum()),
-                               "answers", status, old=old, new=new, population=int(keep.sum()),
-                               excluded=int((~keep).sum())), values[keep], denominator, settings)
+        yield bounded(
+            Estimate(
+                name,
+                f"{measure}_difference",
+                int(values[keep].sum()),
+                denominator * int(keep.sum()),
+                "answers",
+                status,
+                old=old,
+                new=new,
+                population=int(keep.sum()),
+                excluded=int((~keep).sum()),
+            ),
+            values[keep],
+            denominator,
+            settings,
+        )
     yield from _overlap(answers, found[main].flips, o, n, at, old, new, status, settings)
 
 
@@ -123,13 +197,36 @@ def _label_note(kernel: str) -> str:
     return " with all their labels" if kernel.startswith("semantic") else ""
 
 
-def _agreement(name: str, measure: str, kernel: str | None, old: str | None, new: str | None, pairs: churn.Pairs,
-               keep: Flags, status: EstimateStatus, settings: Settings, reason: str, note: str = "") -> Estimate:
+def _agreement(
+    name: str,
+    measure: str,
+    kernel: str | None,
+    old: str | None,
+    new: str | None,
+    pairs: churn.Pairs,
+    keep: Flags,
+    status: EstimateStatus,
+    settings: Settings,
+    reason: str,
+    note: str = "",
+) -> Estimate:
     ratio = churn.mean_ratio(pairs.agree, pairs.pairs, keep)
     if ratio is None:
         return _undefined(name, measure, status, kernel, old, new, reason, len(keep), "pairs of answers")
-    estimate = Estimate(name, measure, ratio[0], ratio[1], "pairs of answers", status, kernel, old, new, reason=note,
-                        population=int(keep.sum()), excluded=int((~keep).sum()))
+    estimate = Estimate(
+        name,
+        measure,
+        ratio[0],
+        ratio[1],
+        "pairs of answers",
+        status,
+        kernel,
+        old,
+        new,
+        reason=note,
+        population=int(keep.sum()),
+        excluded=int((~keep).sum()),
+    )
     sizes = np.unique(pairs.pairs[keep])
     denominator = int(np.lcm.reduce(sizes))
     if denominator >= churn.EXACT_LIMIT:
@@ -137,33 +234,77 @@ def _agreement(name: str, measure: str, kernel: str | None, old: str | None, new
     return bounded(estimate, denominator // pairs.pairs[keep] * pairs.agree[keep], denominator, settings)
 
 
-def _undefined(name: str, measure: str, status: EstimateStatus, kernel: str | None, old: str | None, new: str | None,
-               reason: str, excluded: int, unit: str) -> Estimate:
+def _undefined(
+    name: str,
+    measure: str,
+    status: EstimateStatus,
+    kernel: str | None,
+    old: str | None,
+    new: str | None,
+    reason: str,
+    excluded: int,
+    unit: str,
+) -> Estimate:
     return Estimate(name, measure, None, None, unit, status, kernel, old, new, reason=reason, excluded=excluded)
 
 
-def _churn(answers: Answers, label: str, kernel: str, found: churn.Contrast, old: str, new: str, role: str,
-           settings: Settings) -> Iterator[Estimate]:
+def _churn(
+    answers: Answers, label: str, kernel: str, found: churn.Contrast, old: str, new: str, role: str, settings: Settings
+) -> Iterator[Estimate]:
     at, keep = f"@{old}-{new}", found.eligible
     status = settings.status("churn", role)
     other = settings.status("other", role)
     size, excluded = int(keep.sum()), int((~keep).sum())
     if size == 0:
         crossing = found.crossing
-        reason = NO_FLOOR if (answers.repeats.min(initial=9, axis=0) < 2).any() else (
-            "No question has all its pairs labelled at both states.")
-        yield _agreement(f"cross_agreement[{label}]{at}", "cross_agreement", kernel, old, new, crossing, crossing.defined,
-                         other, settings, "No question has answers in both states.", UNCORRECTED)
+        reason = (
+            NO_FLOOR
+            if (answers.repeats.min(initial=9, axis=0) < 2).any()
+            else ("No question has all its pairs labelled at both states.")
+        )
+        yield _agreement(
+            f"cross_agreement[{label}]{at}",
+            "cross_agreement",
+            kernel,
+            old,
+            new,
+            crossing,
+            crossing.defined,
+            other,
+            settings,
+            "No question has answers in both states.",
+            UNCORRECTED,
+        )
         for measure in ("baseline_agreement", "excess_churn"):
-            yield _undefined(f"{measure}[{label}]{at}", measure, status if measure == "excess_churn" else other, kernel,
-                             old, new, reason, excluded, "pairs of answers")
+            yield _undefined(
+                f"{measure}[{label}]{at}",
+                measure,
+                status if measure == "excess_churn" else other,
+                kernel,
+                old,
+                new,
+                reason,
+                excluded,
+                "pairs of answers",
+            )
         return
-    yield _agreement(f"cross_agreement[{label}]{at}", "cross_agreement", kernel, old, new, found.crossing, keep, other,
-                     settings, "")
+    yield _agreement(
+        f"cross_agreement[{label}]{at}", "cross_agreement", kernel, old, new, found.crossing, keep, other, settings, ""
+    )
     values, denominator = churn.baseline_values(found)
-    baseline = Estimate(f"baseline_agreement[{label}]{at}", "baseline_agreement", int(values.sum(dtype=object)),
-                        denominator * size, "pairs of answers", other, kernel, old, new, population=size,
-                        excluded=excluded)
+    baseline = Estimate(
+        f"baseline_agreement[{label}]{at}",
+        "baseline_agreement",
+        int(values.sum(dtype=object)),
+        denominator * size,
+        "pairs of answers",
+        other,
+        kernel,
+        old,
+        new,
+        population=size,
+        excluded=excluded,
+    )
     yield bounded(baseline, values, denominator, settings) if values.dtype != object else baseline
     top, denominator = found.total
     within = {}
@@ -172,24 +313,49 @@ def _churn(answers: Answers, label: str, kernel: str, found: churn.Contrast, old
         assert ratio is not None
         within[state] = str(Fraction(*ratio))
     estimate = Estimate(
-        f"excess_churn[{label}]{at}", "excess_churn", top, denominator * size, "agreement", status, kernel, old, new,
-        population=size, excluded=excluded,
-        reason="" if not excluded else f"{excluded} questions have fewer than two answers in a state or an unlabelled "
-                                       "pair; they are outside this number and listed.",
-        detail={"within_old": within[old], "within_new": within[new], "value_denominator": str(denominator)})
+        f"excess_churn[{label}]{at}",
+        "excess_churn",
+        top,
+        denominator * size,
+        "agreement",
+        status,
+        kernel,
+        old,
+        new,
+        population=size,
+        excluded=excluded,
+        reason=""
+        if not excluded
+        else f"{excluded} questions have fewer than two answers in a state or an unlabelled "
+        "pair; they are outside this number and listed.",
+        detail={"within_old": within[old], "within_new": within[new], "value_denominator": str(denominator)},
+    )
     yield bounded(estimate, found.scaled, denominator, settings) if found.values.dtype != object else estimate
 
 
-def _flips(answers: Answers, kernel: str, found: churn.Contrast, o: int, n: int, old: str, new: str,
-           status: EstimateStatus) -> Iterator[Estimate]:
+def _flips(
+    answers: Answers, kernel: str, found: churn.Contrast, o: int, n: int, old: str, new: str, status: EstimateStatus
+) -> Iterator[Estimate]:
     at, size = f"[{kernel}]@{old}-{new}", int(found.eligible.sum())
     excluded = len(answers) - size
 
     def estimate(measure: str, top: int | None, bottom: int, unit: str = "questions", **detail: str) -> Estimate:
         if not size:
             return _undefined(measure + at, measure, status, kernel, old, new, NO_FLOOR, excluded, unit)
-        return Estimate(measure + at, measure, top, bottom, unit, status, kernel, old, new, population=size,
-                        excluded=excluded, detail=detail)
+        return Estimate(
+            measure + at,
+            measure,
+            top,
+            bottom,
+            unit,
+            status,
+            kernel,
+            old,
+            new,
+            population=size,
+            excluded=excluded,
+            detail=detail,
+        )
 
     flips = found.flips
     count = int(flips.sum())
@@ -219,8 +385,9 @@ def all_nonmatch(answers: Answers, old: int, new: int) -> Flags:
     return (em != 1).all((1, 2)) & (em == 0).any((1, 2))
 
 
-def _transitions(answers: Answers, kernel: str, o: int, n: int, at: str, old: str, new: str,
-                 status: EstimateStatus) -> Iterator[Estimate]:
+def _transitions(
+    answers: Answers, kernel: str, o: int, n: int, at: str, old: str, new: str, status: EstimateStatus
+) -> Iterator[Estimate]:
     found = flows.transitions(answers.em, answers.unknown, answers.kernel(kernel), o, n)
     total = found.totals()
     unequal = bool((answers.repeats[:, o] != answers.repeats[:, n]).any())
@@ -229,10 +396,32 @@ def _transitions(answers: Answers, kernel: str, o: int, n: int, at: str, old: st
 
     def estimate(name: str, measure: str, top: int, bottom: int, **detail: str) -> Estimate:
         if not bottom:
-            return _undefined(name, measure, status, kernel, old, new, "No matched repeats with gold.", len(answers),
-                              "matched repeats")
-        return Estimate(name, measure, top, bottom, "matched repeats", status, kernel, old, new, reason=note,
-                        population=questions, excluded=len(answers) - questions, detail=detail)
+            return _undefined(
+                name,
+                measure,
+                status,
+                kernel,
+                old,
+                new,
+                "No matched repeats with gold.",
+                len(answers),
+                "matched repeats",
+            )
+        return Estimate(
+            name,
+            measure,
+            top,
+            bottom,
+            "matched repeats",
+            status,
+            kernel,
+            old,
+            new,
+            reason=note,
+            population=questions,
+            excluded=len(answers) - questions,
+            detail=detail,
+        )
 
     matched = total["matched"]
     known = {"lost": "lost_known", "gained": "gained_known", "different_nonmatch": "different_known"}
@@ -242,31 +431,75 @@ def _transitions(answers: Answers, kernel: str, o: int, n: int, at: str, old: st
     yield estimate(f"net_transitions{at}", "net_transitions", total["gained"] - total["lost"], matched)
     yield estimate(f"gross_transitions{at}", "gross_transitions", total["gained"] + total["lost"], matched)
     for way in ("in", "out"):
-        yield estimate(f"unknown_transitions[{way}]{at}", "unknown_transitions", total[f"unknown_{way}"],
-                       total["answered"])
+        yield estimate(
+            f"unknown_transitions[{way}]{at}", "unknown_transitions", total[f"unknown_{way}"], total["answered"]
+        )
 
 
-def _overlap(answers: Answers, flips: Flags, o: int, n: int, at: str, old: str, new: str, status: EstimateStatus,
-             settings: Settings) -> Iterator[Estimate]:
+def _overlap(
+    answers: Answers,
+    flips: Flags,
+    o: int,
+    n: int,
+    at: str,
+    old: str,
+    new: str,
+    status: EstimateStatus,
+    settings: Settings,
+) -> Iterator[Estimate]:
     found = overlap.overlap(answers.documents, o, n)
     keep = found.present
     size, excluded = int(keep.sum()), int((~keep).sum())
     if not size:
-        why = ("Nothing is retrieved in the closed-book state." if answers.closed_book[o] or answers.closed_book[n]
-               else "The study holds no evidence for both states.")
-        for measure in ("shared_documents", "zero_overlap", "identical_sets", "reordered_sets", "jaccard",
-                        "rank_biased_overlap"):
+        why = (
+            "Nothing is retrieved in the closed-book state."
+            if answers.closed_book[o] or answers.closed_book[n]
+            else "The study holds no evidence for both states."
+        )
+        for measure in (
+            "shared_documents",
+            "zero_overlap",
+            "identical_sets",
+            "reordered_sets",
+            "jaccard",
+            "rank_biased_overlap",
+        ):
             yield _undefined(measure + at, measure, status, None, old, new, why, excluded, "questions")
         return
 
     def share(measure: str, mask: Flags) -> Estimate:
-        return Estimate(measure + at, measure, int((mask & keep).sum()), size, "questions", status, old=old, new=new,
-                        population=size, excluded=excluded)
+        return Estimate(
+            measure + at,
+            measure,
+            int((mask & keep).sum()),
+            size,
+            "questions",
+            status,
+            old=old,
+            new=new,
+            population=size,
+            excluded=excluded,
+        )
 
     shared = found.shared[keep]
-    yield bounded(Estimate("shared_documents" + at, "shared_documents", int(shared.sum()), size, "documents", status,
-                           old=old, new=new, population=size, excluded=excluded,
-                           detail={"depth": str(int((answers.documents[:, n] >= 0).sum(1).max()))}), shared, 1, settings)
+    yield bounded(
+        Estimate(
+            "shared_documents" + at,
+            "shared_documents",
+            int(shared.sum()),
+            size,
+            "documents",
+            status,
+            old=old,
+            new=new,
+            population=size,
+            excluded=excluded,
+            detail={"depth": str(int((answers.documents[:, n] >= 0).sum(1).max()))},
+        ),
+        shared,
+        1,
+        settings,
+    )
     zero = keep & (found.shared == 0)
     yield share("zero_overlap", zero)
     yield share("identical_sets", found.same_set)
@@ -275,28 +508,88 @@ def _overlap(answers: Answers, flips: Flags, o: int, n: int, at: str, old: str, 
     for a, b in zip(shared.tolist(), found.union[keep].tolist(), strict=True):
         ratios[a, b] = ratios.get((a, b), 0) + 1
     jaccard = sum((Fraction(a, b) * c for (a, b), c in ratios.items()), Fraction(0)) / size
-    yield Estimate("jaccard" + at, "jaccard", jaccard.numerator, jaccard.denominator, "questions", status, old=old,
-                   new=new, population=size, excluded=excluded)
+    yield Estimate(
+        "jaccard" + at,
+        "jaccard",
+        jaccard.numerator,
+        jaccard.denominator,
+        "questions",
+        status,
+        old=old,
+        new=new,
+        population=size,
+        excluded=excluded,
+    )
     # Irrational weights 0.9^d: kept to 12 decimals, the same on every platform
     biased = round(float(found.rank_biased[keep].mean()) * 10**12)
-    yield Estimate("rank_biased_overlap" + at, "rank_biased_overlap", biased, 10**12, "questions", status, old=old, new=new,
-                   population=size, excluded=excluded, detail={"persistence": "0.9"})
+    yield Estimate(
+        "rank_biased_overlap" + at,
+        "rank_biased_overlap",
+        biased,
+        10**12,
+        "questions",
+        status,
+        old=old,
+        new=new,
+        population=size,
+        excluded=excluded,
+        detail={"persistence": "0.9"},
+    )
     for word, mask in (("flips", keep & flips), ("nonflips", keep & ~flips)):
         count = int(mask.sum())
         name = f"shared_documents[{word}]{at}"
-        yield (Estimate(name, "shared_documents", int(found.shared[mask].sum()), count, "documents", "post-hoc", old=old,
-                        new=new, population=count, excluded=len(answers) - count) if count else
-               _undefined(name, "shared_documents", "post-hoc", None, old, new, f"There are no {word} with evidence.",
-                          len(answers), "documents"))
+        yield (
+            Estimate(
+                name,
+                "shared_documents",
+                int(found.shared[mask].sum()),
+                count,
+                "documents",
+                "post-hoc",
+                old=old,
+                new=new,
+                population=count,
+                excluded=len(answers) - count,
+            )
+            if count
+            else _undefined(
+                name,
+                "shared_documents",
+                "post-hoc",
+                None,
+                old,
+                new,
+                f"There are no {word} with evidence.",
+                len(answers),
+                "documents",
+            )
+        )
     both = int((zero & flips).sum())
     p = overlap.fisher_two_sided(both, int(zero.sum()), int((keep & flips).sum()), size)
-    bins = [(low, high, keep & (found.shared >= low) & (found.shared <= high)) for low, high in
-            ((0, 0), (1, 1), (2, 2), (3, 10**9))]
-    yield Estimate("zero_overlap_test" + at, "zero_overlap_test", both, size, "questions", "post-hoc", old=old, new=new,
-                   population=size, excluded=excluded, reason="A hint at a mechanism, not a cause.",
-                   detail={"fisher_p": f"{p:.6f}", "bins": "; ".join(
-                       f"{low if low < 3 else '≥ 3'}: {int((mask & flips).sum())} of {int(mask.sum())}"
-                       for low, _, mask in bins)})
+    bins = [
+        (low, high, keep & (found.shared >= low) & (found.shared <= high))
+        for low, high in ((0, 0), (1, 1), (2, 2), (3, 10**9))
+    ]
+    yield Estimate(
+        "zero_overlap_test" + at,
+        "zero_overlap_test",
+        both,
+        size,
+        "questions",
+        "post-hoc",
+        old=old,
+        new=new,
+        population=size,
+        excluded=excluded,
+        reason="A hint at a mechanism, not a cause.",
+        detail={
+            "fisher_p": f"{p:.6f}",
+            "bins": "; ".join(
+                f"{low if low < 3 else '≥ 3'}: {int((mask & flips).sum())} of {int(mask.sum())}"
+                for low, _, mask in bins
+            ),
+        },
+    )
 
 
 def ladder_estimates(answers: Answers, endpoints: tuple[str, str] | None, settings: Settings) -> Iterator[Estimate]:
@@ -312,10 +605,12 @@ def ladder_estimates(answers: Answers, endpoints: tuple[str, str] | None, settin
     def count(name: str, measure: str, mask: Flags, bottom: int | None = None) -> Estimate:
         size = q if bottom is None else bottom
         if not size:
-            return _undefined(name, measure, status, kernel_name, None, None, "There is no question to count.", q,
-                              "questions")
-        return Estimate(name, measure, int(mask.sum()), size, "questions", status, kernel_name, population=size,
-                        excluded=q - size)
+            return _undefined(
+                name, measure, status, kernel_name, None, None, "There is no question to count.", q, "questions"
+            )
+        return Estimate(
+            name, measure, int(mask.sum()), size, "questions", status, kernel_name, population=size, excluded=q - size
+        )
 
     yield count(f"adjacent_flips_union[{kernel_name}]", "adjacent_flips_union", trajectories.union(steps))
     for m in range(1, len(states) - 1):
@@ -353,39 +648,108 @@ def judge_estimates(answers: Answers, endpoints: tuple[str, str] | None, setting
     triangles = judges.open_triangles(answers.labels[answers.primary])
     size = int(asked.sum())
     if size:
-        yield Estimate("open_triangles[semantic]", "open_triangles", int(triangles.sum()), size, "triples per question",
-                       status, "semantic", population=size, excluded=len(answers) - size)
-        yield Estimate("nontransitive_questions[semantic]", "nontransitive_questions", int((triangles > 0).sum()), size,
-                       "questions", status, "semantic", population=size, excluded=len(answers) - size)
+        yield Estimate(
+            "open_triangles[semantic]",
+            "open_triangles",
+            int(triangles.sum()),
+            size,
+            "triples per question",
+            status,
+            "semantic",
+            population=size,
+            excluded=len(answers) - size,
+        )
+        yield Estimate(
+            "nontransitive_questions[semantic]",
+            "nontransitive_questions",
+            int((triangles > 0).sum()),
+            size,
+            "questions",
+            status,
+            "semantic",
+            population=size,
+            excluded=len(answers) - size,
+        )
     for judge in answers.supplementary:
         both = np.flatnonzero(asked & answers.labelled[judge])
         ids = [answers.question_ids[i] for i in both]
         rows = judges.counts(answers.labels[answers.primary][both], answers.labels[judge][both])[stream.order_of(ids)]
         found = judges.agreement(rows, draws=settings.draws, seed=f"{settings.seed}/judge:{judge}", tail=settings.tail)
-        common = {"population": found.questions, "excluded": len(answers) - found.questions}
+        common: dict[str, Any] = {"population": found.questions, "excluded": len(answers) - found.questions}
         if not found.pairs:
-            yield _undefined(f"judge_agreement[{judge}]", "judge_agreement", status, None, None, None,
-                             "The two judges labelled no question in common.", len(answers), "pairs of answers")
+            yield _undefined(
+                f"judge_agreement[{judge}]",
+                "judge_agreement",
+                status,
+                None,
+                None,
+                None,
+                "The two judges labelled no question in common.",
+                len(answers),
+                "pairs of answers",
+            )
             continue
         draws = {"engine": f"{settings.draws} draws"}
-        yield Estimate(f"judge_agreement[{judge}]", "judge_agreement", found.agreeing, found.pairs, "pairs of answers",
-                       status, interval=found.agreement_interval, detail=draws, **common)
+        yield Estimate(
+            f"judge_agreement[{judge}]",
+            "judge_agreement",
+            found.agreeing,
+            found.pairs,
+            "pairs of answers",
+            status,
+            interval=found.agreement_interval,
+            detail=draws,
+            **common,
+        )
         value = found.kappa
-        yield Estimate(f"judge_kappa[{judge}]", "judge_kappa", value.numerator if value is not None else None,
-                       value.denominator if value is not None else None, "Cohen's κ", status, interval=found.kappa_interval,
-                       reason="" if value is not None else "Only one label is in use, so chance agreement is complete.",
-                       detail={**draws, "undefined_draws": str(found.undefined_draws)}, **common)
-        yield Estimate(f"identical_partitions[{judge}]", "identical_partitions", found.identical, found.questions,
-                       "questions", status, **common)
+        yield Estimate(
+            f"judge_kappa[{judge}]",
+            "judge_kappa",
+            value.numerator if value is not None else None,
+            value.denominator if value is not None else None,
+            "Cohen's κ",
+            status,
+            interval=found.kappa_interval,
+            reason="" if value is not None else "Only one label is in use, so chance agreement is complete.",
+            detail={**draws, "undefined_draws": str(found.undefined_draws)},
+            **common,
+        )
+        yield Estimate(
+            f"identical_partitions[{judge}]",
+            "identical_partitions",
+            found.identical,
+            found.questions,
+            "questions",
+            status,
+            **common,
+        )
         if endpoints is None:
             continue
         o, n = answers.index(endpoints[0]), answers.index(endpoints[1])
         part = answers.take(both)
-        for label, kernel in ((f"semantic:{judge}", f"semantic:{judge}"), (f"semantic, questions of {judge}", "semantic")):
+        for label, kernel in (
+            (f"semantic:{judge}", f"semantic:{judge}"),
+            (f"semantic, questions of {judge}", "semantic"),
+        ):
             contrast = churn.contrast(part.kernel(kernel), part.repeats, o, n)
             if contrast.eligible.any():
                 top, denominator = contrast.total
                 size = int(contrast.eligible.sum())
                 name = f"excess_churn[{label}]@{endpoints[0]}-{endpoints[1]}"
-                yield bounded(Estimate(name, "excess_churn", top, denominator * size, "agreement", status, label, *endpoints,
-                                       population=size, excluded=len(answers) - size), contrast.scaled, denominator, settings)
+                yield bounded(
+                    Estimate(
+                        name,
+                        "excess_churn",
+                        top,
+                        denominator * size,
+                        "agreement",
+                        status,
+                        label,
+                        *endpoints,
+                        population=size,
+                        excluded=len(answers) - size,
+                    ),
+                    contrast.scaled,
+                    denominator,
+                    settings,
+                )

@@ -28,8 +28,9 @@ def points(value: Fraction, places: int = 2) -> str:
     return f"{sign}{whole}.{rest:0{places}d}" if places else f"{sign}{whole}"
 
 
-def decide(margin: Fraction, exact: Fraction | None, lower: Sequence[tuple[str, Fraction | None, bool]],
-           excluded: int) -> tuple[Outcome, tuple[Condition, ...]]:
+def decide(
+    margin: Fraction, exact: Fraction | None, lower: Sequence[tuple[str, Fraction | None, bool]], excluded: int
+) -> tuple[Outcome, tuple[Condition, ...]]:
     """Apply the rule on exact values.
 
     Args:
@@ -41,20 +42,33 @@ def decide(margin: Fraction, exact: Fraction | None, lower: Sequence[tuple[str, 
     Returns:
         The outcome and each condition.
     """
-    conditions = [Condition(
-        "margin", None if exact is None else exact >= margin,
-        f"Exact excess churn is at least {points(margin)} pp: "
-        + ("not measurable." if exact is None else f"{points(exact)} pp."))]
+    conditions = [
+        Condition(
+            "margin",
+            None if exact is None else exact >= margin,
+            f"Exact excess churn is at least {points(margin)} pp: "
+            + ("not measurable." if exact is None else f"{points(exact)} pp."),
+        )
+    ]
     for kernel, bound, degenerate in lower:
         note = " (all questions are equal, so the bound is degenerate)" if degenerate else ""
-        conditions.append(Condition(
-            f"lower bound, {kernel}", None if bound is None else bound > 0,
-            f"The lower bound of {kernel} excess churn is above 0: "
-            + ("not measurable." if bound is None else f"{points(bound)} pp{note}.")))
+        conditions.append(
+            Condition(
+                f"lower bound, {kernel}",
+                None if bound is None else bound > 0,
+                f"The lower bound of {kernel} excess churn is above 0: "
+                + ("not measurable." if bound is None else f"{points(bound)} pp{note}."),
+            )
+        )
     if excluded:
-        conditions.append(Condition("all questions", None,
-                                    f"{excluded} questions have fewer than two answers in a state or an unlabelled pair, "
-                                    "so the rule cannot be applied to the population it was fixed for."))
+        conditions.append(
+            Condition(
+                "all questions",
+                None,
+                f"{excluded} questions have fewer than two answers in a state or an unlabelled pair, "
+                "so the rule cannot be applied to the population it was fixed for.",
+            )
+        )
     met = [condition.met for condition in conditions]
     if any(value is False for value in met) and not excluded:
         return "not confirmed", tuple(conditions)

@@ -62,8 +62,9 @@ def counts(first: Labels, second: Labels) -> npt.NDArray[np.int64]:
     upper = np.triu_indices(first.shape[1], 1)
     a, b = first[:, upper[0], upper[1]], second[:, upper[0], upper[1]]
     both = (a >= 0) & (b >= 0)
-    return np.stack([both.sum(1), (both & (a == b)).sum(1), (both & (a == 1)).sum(1), (both & (b == 1)).sum(1)],
-                    1).astype(np.int64)
+    return np.stack(
+        [both.sum(1), (both & (a == b)).sum(1), (both & (a == 1)).sum(1), (both & (b == 1)).sum(1)], 1
+    ).astype(np.int64)
 
 
 def kappa(pairs: int, agreeing: int, first_same: int, second_same: int) -> Fraction | None:
@@ -104,6 +105,14 @@ def agreement(rows: npt.NDArray[np.int64], *, draws: int, seed: str, tail: Fract
     low, high = tail / 2, 1 - tail / 2
     share, ratio = np.concatenate(shares), np.concatenate(kappas)
     return JudgeAgreement(
-        n, pairs, agreeing, identical, value, (Fraction(quantile(low, share), SCALE), Fraction(quantile(high, share), SCALE)),
-        (Fraction(quantile(low, ratio), SCALE), Fraction(quantile(high, ratio), SCALE)) if len(ratio) and value is not None
-        else None, undefined)
+        n,
+        pairs,
+        agreeing,
+        identical,
+        value,
+        (Fraction(quantile(low, share), SCALE), Fraction(quantile(high, share), SCALE)),
+        (Fraction(quantile(low, ratio), SCALE), Fraction(quantile(high, ratio), SCALE))
+        if len(ratio) and value is not None
+        else None,
+        undefined,
+    )

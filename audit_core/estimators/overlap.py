@@ -47,8 +47,9 @@ def overlap(documents: npt.NDArray[np.int32], old: int, new: int) -> Overlap:
     return Overlap(present, shared, na + nb - shared, same_set, present & (a == b).all(1), _rank_biased(equal, na, nb))
 
 
-def _rank_biased(equal: npt.NDArray[np.bool_], na: npt.NDArray[np.int64],
-                 nb: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _rank_biased(
+    equal: npt.NDArray[np.bool_], na: npt.NDArray[np.int64], nb: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
     """Eq. 32 of Webber, Moffat and Zobel (2010), lists of different length included.
 
     X_d is the overlap of the two prefixes of depth d, s and l the shorter and the longer length:
@@ -98,4 +99,6 @@ def fisher_two_sided(both: int, first: int, second: int, n: int) -> float:
 
     observed = ways(both)
     # tables as likely as the observed one count; integers, so no tolerance is needed
-    return sum(w for x in range(max(0, first + second - n), min(first, second) + 1) if (w := ways(x)) <= observed) / whole
+    return (
+        sum(w for x in range(max(0, first + second - n), min(first, second) + 1) if (w := ways(x)) <= observed) / whole
+    )

@@ -47,7 +47,9 @@ def sides(kernel: Kernel, repeats: npt.NDArray[np.int32], state: int, old: int, 
     return found
 
 
-def returning(kernel: Kernel, repeats: npt.NDArray[np.int32], first: Flags, second: Flags, start: int, end: int) -> Flags:
+def returning(
+    kernel: Kernel, repeats: npt.NDArray[np.int32], first: Flags, second: Flags, start: int, end: int
+) -> Flags:
     """X→Y→X: flips at two neighbouring steps after which all answers agree with those at the start."""
     return first & second & _all(cross(kernel, repeats, start, end))
 

@@ -50,8 +50,9 @@ class Transitions:
         return {field.name: int(getattr(self, field.name).sum()) for field in fields(self)}
 
 
-def transitions(em: npt.NDArray[np.int8], unknown: npt.NDArray[np.int8], kernel: Kernel, old: int,
-                new: int) -> Transitions:
+def transitions(
+    em: npt.NDArray[np.int8], unknown: npt.NDArray[np.int8], kernel: Kernel, old: int, new: int
+) -> Transitions:
     """Classes of the matched pairs of two states.
 
     Args:
@@ -73,7 +74,16 @@ def transitions(em: npt.NDArray[np.int8], unknown: npt.NDArray[np.int8], kernel:
         return mask.sum(1, dtype=np.int64)
 
     return Transitions(
-        count(lost), count(gained), count(scored & (a == 1) & (b == 1)), count(different),
-        count(scored & (a == 0) & (b == 0) & (label == 1)), count(scored), count((p == 0) & (q == 1)),
-        count((p == 1) & (q == 0)), count(lost & plain), count(gained & plain), count(different & plain),
-        count(answered))
+        count(lost),
+        count(gained),
+        count(scored & (a == 1) & (b == 1)),
+        count(different),
+        count(scored & (a == 0) & (b == 0) & (label == 1)),
+        count(scored),
+        count((p == 0) & (q == 1)),
+        count((p == 1) & (q == 0)),
+        count(lost & plain),
+        count(gained & plain),
+        count(different & plain),
+        count(answered),
+    )

@@ -61,7 +61,8 @@ def mean_f1(f1: npt.NDArray[np.int32], state: int) -> tuple[int, int, npt.NDArra
     repeats = np.broadcast_to(known[:, None], bottom.shape)[bottom > 0]
     rows = np.stack([top[bottom > 0], bottom[bottom > 0], repeats], 1)
     distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    total = sum((Fraction(int(c) * int(n), int(d) * int(k)) for (n, d, k), c in zip(distinct, counts, strict=True)),
-                Fraction(0))
+    total = sum(
+        (Fraction(int(c) * int(n), int(d) * int(k)) for (n, d, k), c in zip(distinct, counts, strict=True)), Fraction(0)
+    )
     mean = total / int(keep.sum())
     return mean.numerator, mean.denominator, keep

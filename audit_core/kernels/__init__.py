@@ -11,13 +11,12 @@ Agreement = npt.NDArray[np.int8]
 
 
 class Kernel(Protocol):
-    """Agreement between the answers of two states.
+    """Agreement between the answers of two states."""
 
-    Attributes:
-        name: Part of the names of estimates.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """Part of the names of estimates."""
+        ...
 
     def block(self, first: int, second: int) -> Agreement:
         """Agreement of each answer at one state with each at another.

@@ -46,8 +46,14 @@ class Loaded:
     rows: dict[str, int]
 
 
-def load(paths: Sequence[Path], db: Path, *, verifier: Verifier, allow_failed: bool = False,
-         progress: Progress = lambda _what, _done: None) -> Loaded:
+def load(
+    paths: Sequence[Path],
+    db: Path,
+    *,
+    verifier: Verifier,
+    allow_failed: bool = False,
+    progress: Progress = lambda _what, _done: None,
+) -> Loaded:
     """Build a database from studies and move it into place.
 
     Args:
@@ -63,8 +69,11 @@ def load(paths: Sequence[Path], db: Path, *, verifier: Verifier, allow_failed: b
         StorageError: The disk refuses.
     """
     if not paths:
-        raise InputError(Problem("no study to load", "one study folder or more", "none",
-                                 action="Name the folders of locked studies."))
+        raise InputError(
+            Problem(
+                "no study to load", "one study folder or more", "none", action="Name the folders of locked studies."
+            )
+        )
     _check_target(db)
     draft = db.with_name(f".{db.name}.{os.getpid()}.partial")
     draft.unlink(missing_ok=True)
@@ -72,8 +81,9 @@ def load(paths: Sequence[Path], db: Path, *, verifier: Verifier, allow_failed: b
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
             _build(sqlite_utils.Database(connection, execute_plugins=False), paths, verifier, allow_failed, progress)
-            counted = {table: int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])
-                       for table in TABLES}
+            counted = {
+                table: int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]) for table in TABLES
+            }
             names = [row[0] for row in connection.execute("SELECT study_id FROM study ORDER BY study_key")]
         finally:
             connection.close()
@@ -82,9 +92,15 @@ def load(paths: Sequence[Path], db: Path, *, verifier: Verifier, allow_failed: b
         draft.replace(db)
         lock_files.sync_folder(db.resolve().parent)
     except (OSError, sqlite3.Error) as error:
-        raise StorageError(Problem("the database cannot be written", "a writable folder with free space", str(error),
-                                   str(db), "Free space or correct the rights, then run the same command again."
-                                   )) from error
+        raise StorageError(
+            Problem(
+                "the database cannot be written",
+                "a writable folder with free space",
+                str(error),
+                str(db),
+                "Free space or correct the rights, then run the same command again.",
+            )
+        ) from error
     finally:
         for name in (draft, draft.with_name(draft.name + "-journal")):
             name.unlink(missing_ok=True)
@@ -93,11 +109,21 @@ def load(paths: Sequence[Path], db: Path, *, verifier: Verifier, allow_failed: b
 
 def _check_target(db: Path) -> None:
     if db.is_dir():
-        raise InputError(Problem("the database path is a folder", "a file name", "a folder", str(db),
-                                 "Name a file, such as audit.db."))
+        raise InputError(
+            Problem(
+                "the database path is a folder", "a file name", "a folder", str(db), "Name a file, such as audit.db."
+            )
+        )
     if not db.parent.is_dir():
-        raise InputError(Problem("the database's folder does not exist", "an existing folder", "none",
-                                 str(db.parent), "Make it first, or choose another place."))
+        raise InputError(
+            Problem(
+                "the database's folder does not exist",
+                "an existing folder",
+                "none",
+                str(db.parent),
+                "Make it first, or choose another place.",
+            )
+        )
     if not db.exists() or db.stat().st_size == 0:
         return
     with db.open("rb") as stream:
@@ -112,12 +138,20 @@ def _check_target(db: Path) -> None:
         finally:
             connection.close()
     if "study" not in tables or "check_result" not in tables:
-        raise InputError(Problem("another file is there", "an audit database or nothing", "something else", str(db),
-                                 "Choose another name; only an audit database is ever replaced."))
+        raise InputError(
+            Problem(
+                "another file is there",
+                "an audit database or nothing",
+                "something else",
+                str(db),
+                "Choose another name; only an audit database is ever replaced.",
+            )
+        )
 
 
-def _build(db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier, allow_failed: bool,
-           progress: Progress) -> None:
+def _build(
+    db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier, allow_failed: bool, progress: Progress
+) -> None:
     # The draft is thrown away when anything fails, so it needs no journal and no sync before the end.
     connection = db.conn
     connection.execute("PRAGMA journal_mode = OFF")
@@ -133,15 +167,29 @@ def _build(db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier,
         study = Study(path)
         study_id = study.protocol.study_id
         if study_id in seen:
-            raise InputError(Problem("two studies have one id", "different study ids", study_id,
-                                     f"{seen[study_id]} and {path}", "Load one of them, or import it under another id."))
+            raise InputError(
+                Problem(
+                    "two studies have one id",
+                    "different study ids",
+                    study_id,
+                    f"{seen[study_id]} and {path}",
+                    "Load one of them, or import it under another id.",
+                )
+            )
         seen[study_id] = path
         progress(f"{study_id}: verifying", 0)
         checks = verifier(path)
         bad = [check for check in checks if check.result == "failed"]
         if bad and not allow_failed:
-            failed += [Problem(f"{study_id}: check {c.check_id} failed: {c.title}", found=c.detail, where=str(path),
-                               action="Restore the study, or load it as it is with --allow-failed.") for c in bad]
+            failed += [
+                Problem(
+                    f"{study_id}: check {c.check_id} failed: {c.title}",
+                    found=c.detail,
+                    where=str(path),
+                    action="Restore the study, or load it as it is with --allow-failed.",
+                )
+                for c in bad
+            ]
             continue
         _Loader(db, study, path, checks, progress).run()
     if failed:
@@ -153,8 +201,14 @@ def _build(db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier,
         db.create_view(name, query)
     broken = connection.execute("PRAGMA foreign_key_check").fetchone()
     if broken:
-        raise StorageError(Problem("a row points nowhere", "complete references", str(broken),
-                                   action="Report this; the studies themselves are untouched."))
+        raise StorageError(
+            Problem(
+                "a row points nowhere",
+                "complete references",
+                str(broken),
+                action="Report this; the studies themselves are untouched.",
+            )
+        )
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
     connection.execute("ANALYZE")
@@ -163,8 +217,9 @@ def _build(db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier,
 class _Loader:
     """Rows of one study."""
 
-    def __init__(self, db: sqlite_utils.Database, study: Study, path: Path, checks: Sequence[CheckResult],
-                 progress: Progress) -> None:
+    def __init__(
+        self, db: sqlite_utils.Database, study: Study, path: Path, checks: Sequence[CheckResult], progress: Progress
+    ) -> None:
         self.db, self.connection, self.study, self.path, self.checks = db, db.conn, study, path, checks
         self.progress, self.protocol = progress, study.protocol
         self.key = self._next("study", "study_key")
@@ -186,12 +241,20 @@ class _Loader:
             self._insert("passage", self._passages(), 2)
         answers = arrays_of(protocol, self._rows(self.study.dossiers()))
         if not len(answers):
-            raise InputError(Problem("the study has no question", "one question or more", "none", str(self.path),
-                                     "Import or collect answers first."))
+            raise InputError(
+                Problem(
+                    "the study has no question",
+                    "one question or more",
+                    "none",
+                    str(self.path),
+                    "Import or collect answers first.",
+                )
+            )
         # the most accepted answers of any question; what Churn and the ladder show as the state's repeats
         self.connection.executemany(
             "UPDATE state SET repeats = ? WHERE study_key = ? AND position = ?",
-            [(int(n), self.key, i) for i, n in enumerate(answers.repeats.max(0))])
+            [(int(n), self.key, i) for i, n in enumerate(answers.repeats.max(0))],
+        )
         self._pairs(answers)
         self._estimates(answers)
 
@@ -200,29 +263,77 @@ class _Loader:
         outcomes = {check.result for check in self.checks}
         verified = "failed" if "failed" in outcomes else "passed"
         old, new = p.endpoints or (None, None)
-        self._insert("study", [(
-            self.key, p.study_id, p.title, p.origin, p.provenance, p.generator, str(self.path.resolve()), p.normalization,
-            old, new, json.dumps(p.kernels), p.main_kernel, study.bundle, study.chain[-1].sha256, len(study.chain),
-            verified, json.dumps(to_record(p), ensure_ascii=False), None)], 18)
-        self._insert("state", [(self.key, i, s.name, s.label, int(s.closed_book), 0) for i, s in enumerate(p.states)], 6)
+        self._insert(
+            "study",
+            [
+                (
+                    self.key,
+                    p.study_id,
+                    p.title,
+                    p.origin,
+                    p.provenance,
+                    p.generator,
+                    str(self.path.resolve()),
+                    p.normalization,
+                    old,
+                    new,
+                    json.dumps(p.kernels),
+                    p.main_kernel,
+                    study.bundle,
+                    study.chain[-1].sha256,
+                    len(study.chain),
+                    verified,
+                    json.dumps(to_record(p), ensure_ascii=False),
+                    None,
+                )
+            ],
+            18,
+        )
+        self._insert(
+            "state", [(self.key, i, s.name, s.label, int(s.closed_book), 0) for i, s in enumerate(p.states)], 6
+        )
         for judge in p.judges:
             key = self._next("judge", "judge_key")
             self.judges[judge.name] = key
             blind = "not shown" if judge.blind is None else "blind" if judge.blind else "not blind"
             self._insert("judge", [(key, self.key, judge.name, judge.role, blind, judge.description)], 6)
-        self._insert("check_result", [(self.key, i, c.check_id, c.title, c.result, c.detail)
-                                      for i, c in enumerate(self.checks)], 6)
-        self._insert("lock", [(
-            self.key, lock.number, lock.gate, lock.sha256, lock.prev, lock.created,
-            json.dumps([{"path": name, "bytes": e.size, "lines": e.lines, "sha256": e.sha256}
-                        for name, e in lock.files.items()]), json.dumps(lock.counts), lock.note)
-            for lock in study.chain], 9)
+        self._insert(
+            "check_result",
+            [(self.key, i, c.check_id, c.title, c.result, c.detail) for i, c in enumerate(self.checks)],
+            6,
+        )
+        self._insert(
+            "lock",
+            [
+                (
+                    self.key,
+                    lock.number,
+                    lock.gate,
+                    lock.sha256,
+                    lock.prev,
+                    lock.created,
+                    json.dumps(
+                        [
+                            {"path": name, "bytes": e.size, "lines": e.lines, "sha256": e.sha256}
+                            for name, e in lock.files.items()
+                        ]
+                    ),
+                    json.dumps(lock.counts),
+                    lock.note,
+                )
+                for lock in study.chain
+            ],
+            9,
+        )
         try:
             findings = study.findings()
         except AuditError:
             findings = []  # a damaged ledger that was loaded on purpose; its check says so
-        self._insert("finding", [(self.key, i, f.severity, f.kind, f.count, f.where, f.sentence)
-                                 for i, f in enumerate(findings)], 7)
+        self._insert(
+            "finding",
+            [(self.key, i, f.severity, f.kind, f.count, f.where, f.sentence) for i, f in enumerate(findings)],
+            7,
+        )
 
     def _passages(self) -> Iterator[tuple[str, str]]:
         known = {row[0] for row in self.connection.execute("SELECT sha256 FROM passage")}
@@ -256,9 +367,26 @@ class _Loader:
                         unknown = int(text.strip().casefold() in unknowns)
                         if aliases:
                             em, f1 = int(exact_match(rule, text, aliases)), float(token_f1(rule, text, aliases))
-                    cells.append((self.cell_key, self.question_key, ladder[cell.state], cell.repeat, cell.status, text,
-                                  cell.error, key, em, f1, unknown, int(flagged), cell.attempts, cell.source, cell.record,
-                                  None if cell.cached is None else int(cell.cached)))
+                    cells.append(
+                        (
+                            self.cell_key,
+                            self.question_key,
+                            ladder[cell.state],
+                            cell.repeat,
+                            cell.status,
+                            text,
+                            cell.error,
+                            key,
+                            em,
+                            f1,
+                            unknown,
+                            int(flagged),
+                            cell.attempts,
+                            cell.source,
+                            cell.record,
+                            None if cell.cached is None else int(cell.cached),
+                        )
+                    )
                     self.cell_key += 1
                 for name, judgment in dossier.judgments.items():
                     at = [keys.get(slot) for slot in judgment.slots]
@@ -271,8 +399,18 @@ class _Loader:
                     if evidence.state in shown:
                         continue
                     shown.add(evidence.state)
-                    documents += [(self.question_key, ladder[evidence.state], d.rank, d.document_id, d.score, d.title,
-                                   d.passage if d.passage in self.passages else None) for d in evidence.documents]
+                    documents += [
+                        (
+                            self.question_key,
+                            ladder[evidence.state],
+                            d.rank,
+                            d.document_id,
+                            d.score,
+                            d.title,
+                            d.passage if d.passage in self.passages else None,
+                        )
+                        for d in evidence.documents
+                    ]
                 self.question_key += 1
             self._insert("question", questions, 9)
             self._insert("cell", cells, 16)
@@ -284,12 +422,23 @@ class _Loader:
     def _question(self, dossier: Dossier, position: int) -> tuple[Any, ...]:
         question = dossier.question
         aliases = list(dossier.gold.aliases) if dossier.gold else None
-        content = [question.question_id, question.text, [
-            [c.state, c.repeat, c.status, c.answer] for c in dossier.cells], [
-            [e.state, [[d.document_id, d.passage] for d in e.documents]] for e in dossier.evidence]]
-        return (self.question_key, self.key, position, question.question_id, question.text,
-                json.dumps(list(question.tags), ensure_ascii=False), question.weight,
-                None if aliases is None else json.dumps(aliases, ensure_ascii=False), sha256(canonical(content)))
+        content = [
+            question.question_id,
+            question.text,
+            [[c.state, c.repeat, c.status, c.answer] for c in dossier.cells],
+            [[e.state, [[d.document_id, d.passage] for d in e.documents]] for e in dossier.evidence],
+        ]
+        return (
+            self.question_key,
+            self.key,
+            position,
+            question.question_id,
+            question.text,
+            json.dumps(list(question.tags), ensure_ascii=False),
+            question.weight,
+            None if aliases is None else json.dumps(aliases, ensure_ascii=False),
+            sha256(canonical(content)),
+        )
 
     def _pairs(self, answers: Answers) -> None:
         numbers = range(self.first_question, self.question_key)
@@ -298,16 +447,51 @@ class _Loader:
             self._insert("pair", [(pair, self.key, old, new, role)], 5)
             for position, kernel in enumerate(answers.kernels):
                 found = columns(answers, kernel, old, new)
-                names = ("within_old", "within_old_pairs", "within_new", "within_new_pairs", "crossing", "cross_pairs",
-                         "numerator", "denominator", "flip")
-                self._insert("contrast", zip(itertools.repeat(pair), itertools.repeat(kernel), numbers,
-                                             *(found[name] for name in names), strict=False), 12)
+                names = (
+                    "within_old",
+                    "within_old_pairs",
+                    "within_new",
+                    "within_new_pairs",
+                    "crossing",
+                    "cross_pairs",
+                    "numerator",
+                    "denominator",
+                    "flip",
+                )
+                self._insert(
+                    "contrast",
+                    zip(
+                        itertools.repeat(pair),
+                        itertools.repeat(kernel),
+                        numbers,
+                        *(found[name] for name in names),
+                        strict=False,
+                    ),
+                    12,
+                )
                 if position == len(answers.kernels) - 1:
-                    facts = ("matched", "lost", "gained", "both_match", "different_nonmatch", "same_nonmatch",
-                             "unknown_in", "unknown_out", "all_nonmatch", "verbatim", "shared", "documents", "same_set",
-                             "same_order", "refusal_split", "open_triangles", "judges_disagree")
-                    self._insert("fact", zip(itertools.repeat(pair), numbers, *(found[name] for name in facts),
-                                             strict=False), 19)
+                    facts = (
+                        "matched",
+                        "lost",
+                        "gained",
+                        "both_match",
+                        "different_nonmatch",
+                        "same_nonmatch",
+                        "unknown_in",
+                        "unknown_out",
+                        "all_nonmatch",
+                        "verbatim",
+                        "shared",
+                        "documents",
+                        "same_set",
+                        "same_order",
+                        "refusal_split",
+                        "open_triangles",
+                        "judges_disagree",
+                    )
+                    self._insert(
+                        "fact", zip(itertools.repeat(pair), numbers, *(found[name] for name in facts), strict=False), 19
+                    )
 
     def _estimates(self, answers: Answers) -> None:
         locked = self._locked()
@@ -320,14 +504,34 @@ class _Loader:
         for position, estimate in enumerate(estimates):
             row = as_row(estimate)
             small = all(v is None or abs(v) < 1 << 62 for v in (row["numerator"], row["denominator"]))
-            rows.append((self.key, position, row["name"], row["measure"], row["kernel"], row["old"], row["new"],
-                         row["value"], row["numerator"] if small else None, row["denominator"] if small else None,
-                         row["lower"], row["low"], row["high"], row["unit"], row["status"], row["reason"],
-                         row["population"], row["excluded"], json.dumps(row["detail"], ensure_ascii=False)))
+            rows.append(
+                (
+                    self.key,
+                    position,
+                    row["name"],
+                    row["measure"],
+                    row["kernel"],
+                    row["old"],
+                    row["new"],
+                    row["value"],
+                    row["numerator"] if small else None,
+                    row["denominator"] if small else None,
+                    row["lower"],
+                    row["low"],
+                    row["high"],
+                    row["unit"],
+                    row["status"],
+                    row["reason"],
+                    row["population"],
+                    row["excluded"],
+                    json.dumps(row["detail"], ensure_ascii=False),
+                )
+            )
         self._insert("estimate", rows, 19)
         if decided is not None:
-            self.connection.execute("UPDATE study SET decision = ? WHERE study_key = ?",
-                                    (json.dumps(decided, ensure_ascii=False), self.key))
+            self.connection.execute(
+                "UPDATE study SET decision = ? WHERE study_key = ?", (json.dumps(decided, ensure_ascii=False), self.key)
+            )
 
     def _locked(self) -> tuple[list[Estimate], dict[str, Any] | None] | None:
         record = self.study.results()

@@ -29,8 +29,13 @@ def reader(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise InputError(
-            Problem("no database here", "an audit database", "nothing", str(path),
-                    "Build it with: snapshot-audit load STUDY --db " + str(path))
+            Problem(
+                "no database here",
+                "an audit database",
+                "nothing",
+                str(path),
+                "Build it with: snapshot-audit load STUDY --db " + str(path),
+            )
         )
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
@@ -39,17 +44,26 @@ def reader(path: Path) -> Iterator[sqlite3.Connection]:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version != SCHEMA_VERSION:
                 raise InputError(
-                    Problem("this database was made by another version", f"schema {SCHEMA_VERSION}",
-                            f"schema {version}", str(path),
-                            "Delete it and load the studies again; it holds nothing that the ledgers do not.")
+                    Problem(
+                        "this database was made by another version",
+                        f"schema {SCHEMA_VERSION}",
+                        f"schema {version}",
+                        str(path),
+                        "Delete it and load the studies again; it holds nothing that the ledgers do not.",
+                    )
                 )
             yield connection
         finally:
             connection.close()
     except sqlite3.DatabaseError as error:
         raise StorageError(
-            Problem("the database cannot be read", "a readable SQLite file", str(error), str(path),
-                    "Delete it and load the studies again; verdicts live in another file.")
+            Problem(
+                "the database cannot be read",
+                "a readable SQLite file",
+                str(error),
+                str(path),
+                "Delete it and load the studies again; verdicts live in another file.",
+            )
         ) from error
 
 
@@ -82,8 +96,15 @@ def study(path: Path, study_id: str) -> Row:
     with reader(path) as connection:
         found = rows(connection, "SELECT * FROM study WHERE study_id = ?", study_id)
         if not found:
-            raise InputError(Problem("no such study is loaded", "a loaded study", study_id, str(path),
-                                     "Load it with: snapshot-audit load STUDY --db " + str(path)))
+            raise InputError(
+                Problem(
+                    "no such study is loaded",
+                    "a loaded study",
+                    study_id,
+                    str(path),
+                    "Load it with: snapshot-audit load STUDY --db " + str(path),
+                )
+            )
         row = found[0]
         key = row["study_key"]
         for name in ("kernels", "protocol", "decision"):
@@ -96,11 +117,19 @@ def study(path: Path, study_id: str) -> Row:
             "SELECT count(*), count(gold) FROM question WHERE study_key = ?", (key,)
         ).fetchone()
         row["questions"], row["has_gold"] = count, gold > 0
-        row["has_evidence"] = bool(connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM document d JOIN question q USING (question_key) WHERE q.study_key = ?)", (key,)
-        ).fetchone()[0])
-        row["tags"] = [r[0] for r in connection.execute(
-            "SELECT DISTINCT value FROM question, json_each(question.tags) WHERE study_key = ? ORDER BY value", (key,))]
+        row["has_evidence"] = bool(
+            connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM document d JOIN question q USING (question_key) WHERE q.study_key = ?)",
+                (key,),
+            ).fetchone()[0]
+        )
+        row["tags"] = [
+            r[0]
+            for r in connection.execute(
+                "SELECT DISTINCT value FROM question, json_each(question.tags) WHERE study_key = ? ORDER BY value",
+                (key,),
+            )
+        ]
         return row
 
 
@@ -120,15 +149,21 @@ def estimates(path: Path, study_id: str) -> dict[str, Row]:
 def checks(path: Path, study_id: str) -> list[Row]:
     """Results of the numbered checks made when the study was loaded."""
     with reader(path) as connection:
-        return rows(connection, "SELECT c.* FROM check_result c JOIN study s USING (study_key) WHERE s.study_id = ? "
-                                "ORDER BY c.position", study_id)
+        return rows(
+            connection,
+            "SELECT c.* FROM check_result c JOIN study s USING (study_key) WHERE s.study_id = ? ORDER BY c.position",
+            study_id,
+        )
 
 
 def locks(path: Path, study_id: str) -> list[Row]:
     """The chain of locks; `files` and `counts` parsed."""
     with reader(path) as connection:
-        found = rows(connection, "SELECT l.* FROM lock l JOIN study s USING (study_key) WHERE s.study_id = ? "
-                                 "ORDER BY l.number", study_id)
+        found = rows(
+            connection,
+            "SELECT l.* FROM lock l JOIN study s USING (study_key) WHERE s.study_id = ? ORDER BY l.number",
+            study_id,
+        )
     for row in found:
         row["files"], row["counts"] = json.loads(row["files"]), json.loads(row["counts"])
     return found
@@ -149,7 +184,10 @@ def contrasts(path: Path, study_id: str, kernel: str, old: str, new: str) -> lis
             "JOIN contrast c ON c.pair_key = p.pair_key AND c.kernel = ? "
             "JOIN fact f ON f.pair_key = p.pair_key AND f.question_key = c.question_key "
             "JOIN question q ON q.question_key = c.question_key WHERE s.study_id = ? ORDER BY q.position",
-            old, new, kernel, study_id,
+            old,
+            new,
+            kernel,
+            study_id,
         )
 
 
@@ -163,8 +201,12 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
         `documents`: {state name: rows in rank order with `passage_text`}.
     """
     with reader(path) as connection:
-        found = rows(connection, "SELECT q.* FROM question q JOIN study s USING (study_key) "
-                                 "WHERE s.study_id = ? AND q.question_id = ?", study_id, question_id)
+        found = rows(
+            connection,
+            "SELECT q.* FROM question q JOIN study s USING (study_key) WHERE s.study_id = ? AND q.question_id = ?",
+            study_id,
+            question_id,
+        )
         if not found:
             return None
         row = found[0]
@@ -175,11 +217,16 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
             connection,
             "SELECT c.*, t.state AS state_name, t.label AS state_label FROM cell c "
             "JOIN state t ON t.study_key = ? AND t.position = c.state "
-            "WHERE c.question_key = ? ORDER BY c.state, c.repeat", study_key, key)
+            "WHERE c.question_key = ? ORDER BY c.state, c.repeat",
+            study_key,
+            key,
+        )
         labels: dict[str, dict[tuple[int, int], int]] = {}
         for label in connection.execute(
             "SELECT j.judge, l.first, l.second, l.label FROM cell c JOIN pair_label l ON l.first = c.cell_key "
-            "JOIN judge j USING (judge_key) WHERE c.question_key = ?", (key,)):
+            "JOIN judge j USING (judge_key) WHERE c.question_key = ?",
+            (key,),
+        ):
             table = labels.setdefault(label[0], {})
             table[label[1], label[2]] = table[label[2], label[1]] = label[3]
         row["labels"] = labels
@@ -188,7 +235,10 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
             connection,
             "SELECT d.*, t.state AS state_name, p.text AS passage_text FROM document d "
             "JOIN state t ON t.study_key = ? AND t.position = d.state LEFT JOIN passage p ON p.sha256 = d.passage "
-            "WHERE d.question_key = ? ORDER BY d.state, d.rank", study_key, key):
+            "WHERE d.question_key = ? ORDER BY d.state, d.rank",
+            study_key,
+            key,
+        ):
             row["documents"].setdefault(document["state_name"], []).append(document)
         return row
 
@@ -197,10 +247,15 @@ def search(path: Path, study_id: str, text: str) -> set[str]:
     """Ids of the questions whose id, text or answers contain a text, ignoring ASCII case."""
     pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     with reader(path) as connection:
-        return {r[0] for r in connection.execute(
-            "SELECT q.question_id FROM question q JOIN study s USING (study_key) WHERE s.study_id = ?1 AND "
-            "(q.question_id LIKE ?2 ESCAPE '\\' OR q.text LIKE ?2 ESCAPE '\\' OR EXISTS (SELECT 1 FROM cell c "
-            "WHERE c.question_key = q.question_key AND c.answer LIKE ?2 ESCAPE '\\'))", (study_id, pattern))}
+        return {
+            r[0]
+            for r in connection.execute(
+                "SELECT q.question_id FROM question q JOIN study s USING (study_key) WHERE s.study_id = ?1 AND "
+                "(q.question_id LIKE ?2 ESCAPE '\\' OR q.text LIKE ?2 ESCAPE '\\' OR EXISTS (SELECT 1 FROM cell c "
+                "WHERE c.question_key = q.question_key AND c.answer LIKE ?2 ESCAPE '\\'))",
+                (study_id, pattern),
+            )
+        }
 
 
 def coverage(path: Path, study_id: str) -> list[Row]:
@@ -213,16 +268,21 @@ def coverage(path: Path, study_id: str) -> list[Row]:
             "n.total - count(*) AS missing, sum(coalesce(c.attempts, 1)) AS attempts FROM n, study s "
             "JOIN state t USING (study_key) JOIN question q USING (study_key) "
             "JOIN cell c ON c.question_key = q.question_key AND c.state = t.position WHERE s.study_id = ?1 "
-            "GROUP BY t.position, c.repeat ORDER BY t.position, c.repeat", study_id)
+            "GROUP BY t.position, c.repeat ORDER BY t.position, c.repeat",
+            study_id,
+        )
 
 
 def document_lists(path: Path, study_id: str) -> list[Row]:
     """question_id, state, rank, document_id of all evidence, in question, ladder and rank order."""
     with reader(path) as connection:
-        return rows(connection,
-                    "SELECT q.question_id, t.state, d.rank, d.document_id FROM study s JOIN question q USING (study_key) "
-                    "JOIN document d USING (question_key) JOIN state t ON t.study_key = s.study_key "
-                    "AND t.position = d.state WHERE s.study_id = ? ORDER BY q.position, d.state, d.rank", study_id)
+        return rows(
+            connection,
+            "SELECT q.question_id, t.state, d.rank, d.document_id FROM study s JOIN question q USING (study_key) "
+            "JOIN document d USING (question_key) JOIN state t ON t.study_key = s.study_key "
+            "AND t.position = d.state WHERE s.study_id = ? ORDER BY q.position, d.state, d.rank",
+            study_id,
+        )
 
 
 def columns(path: Path, study_id: str, kernel: str, old: str, new: str) -> dict[str, list[Any]] | None:
@@ -235,13 +295,14 @@ def columns(path: Path, study_id: str, kernel: str, old: str, new: str) -> dict[
     with reader(path) as connection:
         cursor = connection.cursor()
         cursor.row_factory = None
-        found = cursor.execute(
+        cursor.execute(
             "SELECT q.question_id, q.position, q.text, q.tags, q.weight, c.*, f.* FROM study s "
             "JOIN pair p ON p.study_key = s.study_key AND p.old = ? AND p.new = ? "
             "JOIN contrast c ON c.pair_key = p.pair_key AND c.kernel = ? "
             "JOIN fact f ON f.pair_key = p.pair_key AND f.question_key = c.question_key "
             "JOIN question q ON q.question_key = c.question_key WHERE s.study_id = ? ORDER BY q.position",
-            (old, new, kernel, study_id))
+            (old, new, kernel, study_id),
+        )
         names = [column[0] for column in cursor.description]
         table = cursor.fetchall()
     if not table:
@@ -256,22 +317,38 @@ def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
     with reader(path) as connection:
         found = connection.execute("SELECT study_key FROM study WHERE study_id = ?", (study_id,)).fetchone()
         key = found[0] if found else -1
-        states = [row[0] for row in connection.execute(
-            "SELECT state FROM state WHERE study_key = ? ORDER BY position", (key,))]
+        states = [
+            row[0]
+            for row in connection.execute("SELECT state FROM state WHERE study_key = ? ORDER BY position", (key,))
+        ]
         slots: dict[int, tuple[str, int]] = {}
-        cells = _grouped(connection.execute(
-            "SELECT c.question_key, c.cell_key, c.state, c.repeat, c.status, c.answer, c.error FROM question q "
-            "JOIN cell c USING (question_key) WHERE q.study_key = ? ORDER BY c.question_key, c.state, c.repeat", (key,)))
-        labels = _grouped(connection.execute(
-            "SELECT c.question_key, j.judge, l.first, l.second, l.label FROM question q JOIN cell c USING (question_key) "
-            "JOIN pair_label l ON l.first = c.cell_key JOIN judge j USING (judge_key) WHERE q.study_key = ? "
-            "ORDER BY c.question_key", (key,)))
-        documents = _grouped(connection.execute(
-            "SELECT d.question_key, d.state, d.rank, d.document_id FROM question q JOIN document d USING (question_key) "
-            "WHERE q.study_key = ? ORDER BY d.question_key, d.state, d.rank", (key,)))
+        cells = _grouped(
+            connection.execute(
+                "SELECT c.question_key, c.cell_key, c.state, c.repeat, c.status, c.answer, c.error FROM question q "
+                "JOIN cell c USING (question_key) WHERE q.study_key = ? ORDER BY c.question_key, c.state, c.repeat",
+                (key,),
+            )
+        )
+        labels = _grouped(
+            connection.execute(
+                "SELECT c.question_key, j.judge, l.first, l.second, l.label FROM question q "
+                "JOIN cell c USING (question_key) JOIN pair_label l ON l.first = c.cell_key JOIN judge j USING (judge_key) WHERE q.study_key = ? "
+                "ORDER BY c.question_key",
+                (key,),
+            )
+        )
+        documents = _grouped(
+            connection.execute(
+                "SELECT d.question_key, d.state, d.rank, d.document_id FROM question q "
+                "JOIN document d USING (question_key) WHERE q.study_key = ? ORDER BY d.question_key, d.state, d.rank",
+                (key,),
+            )
+        )
         for number, question_id, text, tags, weight, gold in connection.execute(
-                "SELECT question_key, question_id, text, tags, weight, gold FROM question WHERE study_key = ? "
-                "ORDER BY question_key", (key,)):
+            "SELECT question_key, question_id, text, tags, weight, gold FROM question WHERE study_key = ? "
+            "ORDER BY question_key",
+            (key,),
+        ):
             slots.clear()
             held = []
             for _, cell, state, repeat, status, answer, error in cells(number):
@@ -281,15 +358,22 @@ def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
             for _, judge, first, second, label in labels(number):
                 judged.setdefault(judge, []).append((first, second, label))
             place = {cell: i for i, cell in enumerate(slots)}
-            judgments = {judge: Judgment(question_id, tuple(slots.values()), tuple(
-                (place[a], place[b], same) for a, b, same in rows_)) for judge, rows_ in judged.items()}
+            judgments = {
+                judge: Judgment(
+                    question_id, tuple(slots.values()), tuple((place[a], place[b], same) for a, b, same in rows_)
+                )
+                for judge, rows_ in judged.items()
+            }
             shown: dict[int, list[Document]] = {}
             for _, state, rank, document in documents(number):
                 shown.setdefault(state, []).append(Document(document, rank))
             yield Dossier(
-                Question(question_id, text, tuple(json.loads(tags)), weight), tuple(held), judgments,
+                Question(question_id, text, tuple(json.loads(tags)), weight),
+                tuple(held),
+                judgments,
                 tuple(Evidence(question_id, states[state], tuple(items)) for state, items in shown.items()),
-                Gold(question_id, tuple(json.loads(gold))) if gold else None)
+                Gold(question_id, tuple(json.loads(gold))) if gold else None,
+            )
 
 
 def _grouped(cursor: sqlite3.Cursor) -> Callable[[int], list[Any]]:
@@ -298,7 +382,7 @@ def _grouped(cursor: sqlite3.Cursor) -> Callable[[int], list[Any]]:
     waiting: list[Any] = []
 
     def take(number: int) -> list[Any]:
-        found = []
+        found: list[Any] = []
         while True:
             row = waiting.pop() if waiting else cursor.fetchone()
             if row is None or row[0] > number:
