@@ -1,0 +1,1 @@
+"""The dashboard: formats what the library computes, and computes nothing."""

@@ -1,0 +1,28 @@
+"""The frame of every page: navigation, what is compared, and whether the data can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from audit_core.errors import AuditError
+from dashboard import display, runtime, shell
+from dashboard.style import ICON
+
+st.set_page_config(page_title="Snapshot audit", page_icon=ICON, layout="wide")
+runtime.warm()
+VIEWS = Path(__file__).parent / "views"
+page = st.navigation(
+    [
+        st.Page(VIEWS / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "summary")
+        for name in ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "ledger")
+        if (VIEWS / f"{name}.py").exists()
+    ],
+    position="top",
+)
+if shell.frame():
+    try:
+        page.run()
+    except AuditError as error:
+        display.banner(display.plain(error), "bad")

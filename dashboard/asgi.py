@@ -1,0 +1,68 @@
+"""The dashboard as a web application, with headers that keep everything on this origin."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dashboard import display
+
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "object-src 'none'",
+        "form-action 'self'",
+    )
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+class Guard:
+    """Adds the security headers to every response; the last line of defence where escaping failed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in HEADERS}
+                kept = [pair for pair in message.get("headers", []) if pair[0].lower() not in names]
+                message["headers"] = [*kept, *HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, guarded if scope["type"] == "http" else send)
+
+
+def failed(error: Exception) -> bool:
+    """Say in the page that it failed; the trace stays in the server's log, never on the screen."""
+    print(f"A page failed: {type(error).__name__}: {error}", file=sys.stderr)
+    traceback.print_exception(error)
+    display.banner(
+        "<b>This page could not be drawn.</b> Nothing was changed or lost. Reload the page; if it happens again, "
+        f"report it with the message in the server's window ({display.plain(type(error).__name__)}).",
+        "bad",
+    )
+    return True
+
+
+app = st.App(Path(__file__).with_name("app.py"), middleware=[Middleware(Guard)], on_script_error=failed)

@@ -1,0 +1,274 @@
+"""Cached reads: the only user of the read model, of live estimates and, for the count of verdicts, of the store.
+
+Every cache is keyed on the identity of the database file (path, inode, change time, size), so that a
+database loaded again, which is moved into place as a new file, is picked up at the next interaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from audit_core import explore, results
+from audit_core.readmodel import read
+from audit_core.reviews.fold import Progress, progress
+from audit_core.reviews.store import ReviewStore
+from dashboard import runtime
+from dashboard.state import Selection
+
+Row = dict[str, Any]
+Stamp = tuple[str, int, int, int]
+
+
+def stamp() -> Stamp:
+    """Identity of the database file as it is now; zeros where there is none."""
+    path = runtime.database()
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path), 0, 0, 0
+    return str(path), found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _path(mark: Stamp) -> Path:
+    return Path(mark[0])
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def _studies(mark: Stamp) -> list[Row]:
+    return read.studies(_path(mark))
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _study(mark: Stamp, study_id: str) -> Row:
+    return read.study(_path(mark), study_id)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _estimates(mark: Stamp, study_id: str) -> dict[str, Row]:
+    return read.estimates(_path(mark), study_id)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _ledger(mark: Stamp, study_id: str) -> tuple[list[Row], list[Row], list[Row]]:
+    path = _path(mark)
+    return read.checks(path, study_id), read.locks(path, study_id), read.coverage(path, study_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _arrays(mark: Stamp, study_id: str) -> Any:
+    return read.arrays(_path(mark), study_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _columns(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> dict[str, list[Any]]:
+    stored = read.columns(_path(mark), study_id, kernel, old, new)
+    return stored if stored is not None else explore.columns(_arrays(mark, study_id), kernel, old, new)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _live(mark: Stamp, study_id: str, old: str, new: str, tag: str | None) -> dict[str, Row]:
+    arrays = _arrays(mark, study_id)
+    questions = None
+    if tag is not None:
+        questions = [q for q, tags in zip(arrays.question_ids, arrays.tags, strict=True) if tag in tags]
+    return {row["name"]: row for row in map(results.as_row, explore.pair_estimates(arrays, old, new, questions))}
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _resampled(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> tuple[list[float], list[float]] | None:
+    found = explore.bootstrap_points(_arrays(mark, study_id), kernel, old, new)
+    return None if found is None else ([100 * mean for mean in found[0]], found[1])
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _matrix(mark: Stamp, study_id: str, kernel: str) -> dict[tuple[str, str], Fraction | None]:
+    arrays = _arrays(mark, study_id)
+    table = explore.agreement_matrix(arrays, kernel)
+    return {(s, t): table[i][j] for i, s in enumerate(arrays.states) for j, t in enumerate(arrays.states)}
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _paths(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> tuple[list[str], dict[str, list[str]]]:
+    arrays = _arrays(mark, study_id)
+    flips = [i for i, flip in enumerate(_columns(mark, study_id, kernel, old, new)["flip"]) if flip]
+    part = arrays.take(np.array(flips, dtype=np.intp))
+    order = [old, new, *(s for s in arrays.states if s not in (old, new))]
+    found = explore.class_columns(part, order)
+    named = [_named_by_endpoints(letters) for letters in zip(*found, strict=True)]
+    return list(part.question_ids), {state: [row[i] for row in named] for i, state in enumerate(order)}
+
+
+def _named_by_endpoints(letters: Sequence[str]) -> list[str]:
+    """One question's class letters with A for the class of the old state, which comes first, and B for the new one's.
+
+    A state that refuses or disagrees with itself has no class, so its letter stays free.
+    """
+    names = {letter: name for letter, name in zip(letters, "AB", strict=False) if letter.isalpha()}
+    others = iter("CDEFGHIJKLMNOPQRSTUVWXYZ")
+    for letter in letters:
+        if letter.isalpha() and letter not in names:
+            names[letter] = next(others)
+    return [names.get(letter, letter) for letter in letters]
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _gaps(mark: Stamp, study_id: str, most: int) -> tuple[int, list[Row]]:
+    with read.reader(_path(mark)) as connection:
+        found = read.rows(connection, GAPS, study_id)
+    return len(found), found[:most]
+
+
+GAPS = """
+    SELECT q.question_id, t.state, c.repeat, c.status, c.error FROM study s JOIN question q USING (study_key)
+    JOIN state t USING (study_key) JOIN cell c ON c.question_key = q.question_key AND c.state = t.position
+    WHERE s.study_id = ?1 AND c.status <> 'ok'
+    UNION ALL
+    SELECT q.question_id, t.state, r.repeat, 'missing', NULL FROM study s JOIN question q USING (study_key)
+    JOIN state t USING (study_key)
+    JOIN (SELECT DISTINCT q2.study_key, c2.state, c2.repeat FROM cell c2 JOIN question q2 USING (question_key)) r
+      ON r.study_key = s.study_key AND r.state = t.position
+    WHERE s.study_id = ?1 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.question_key = q.question_key
+      AND c.state = t.position AND c.repeat = r.repeat)
+    ORDER BY 1, 2, 3"""
+"""Cells that hold no answer: errors, and repeats that other questions of the state have."""
+
+
+def studies() -> list[Row]:
+    """One row per loaded study."""
+    return _studies(stamp())
+
+
+def study(study_id: str) -> Row:
+    """Everything about one study that is not per question."""
+    return _study(stamp(), study_id)
+
+
+def estimates(study_id: str) -> dict[str, Row]:
+    """Locked estimates by name."""
+    return _estimates(stamp(), study_id)
+
+
+def checks(study_id: str) -> list[Row]:
+    """Results of the numbered checks."""
+    return _ledger(stamp(), study_id)[0]
+
+
+def locks(study_id: str) -> list[Row]:
+    """The chain of locks."""
+    return _ledger(stamp(), study_id)[1]
+
+
+def coverage(study_id: str) -> list[Row]:
+    """Answers, errors and gaps per state and repeat."""
+    return _ledger(stamp(), study_id)[2]
+
+
+def columns(study_id: str, kernel: str, old: str, new: str) -> dict[str, list[Any]]:
+    """Per-question contrasts and facts of any pair as parallel lists; shared between sessions, never change them."""
+    return _columns(stamp(), study_id, kernel, old, new)
+
+
+def resampled(study_id: str, kernel: str, old: str, new: str) -> tuple[list[float], list[float]] | None:
+    """Exact bootstrap distribution of excess churn: percentage points and probabilities; None where there is none."""
+    return _resampled(stamp(), study_id, kernel, old, new)
+
+
+def agreement(study_id: str, kernel: str) -> dict[tuple[str, str], Fraction | None]:
+    """Live agreement of every state with every state; within on the diagonal."""
+    return _matrix(stamp(), study_id, kernel)
+
+
+def paths(study_id: str, kernel: str, old: str, new: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Ids of the flips of a pair, and by state the class letters of their answers: A as in `old`, B as in `new`."""
+    return _paths(stamp(), study_id, kernel, old, new)
+
+
+def gaps(study_id: str, most: int = 500) -> tuple[int, list[Row]]:
+    """How many cells hold no answer, and the first of them."""
+    return _gaps(stamp(), study_id, most)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _store(path: Path) -> ReviewStore:
+    return ReviewStore(path)
+
+
+def review(selection: Selection) -> Progress:
+    """How far the review of the selected pair's flips is; the latest verdict of anyone counts.
+
+    Raises:
+        StorageError: The verdict store cannot be read.
+    """
+    table = columns(selection.study, selection.kernel, selection.old, selection.new)
+    flips = [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
+    return progress(_store(runtime.reviews()).fold(), selection.study, flips)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All estimates that concern the selected pair of states.
+
+    Attributes:
+        study: The study's row.
+        rows: Estimates by name: the locked ones and, for a pair outside them, live ones.
+        estimates: The locked ones alone.
+        locked: True where the pair is part of the locked results.
+    """
+
+    selection: Selection
+    study: Row
+    rows: dict[str, Row]
+    estimates: dict[str, Row]
+    locked: bool
+
+    def named(self, name: str) -> Row:
+        """The estimate of that name, or one without a value that says it is not there."""
+        return self.rows.get(name) or absent(name)
+
+    def pair(self, measure: str, kernel: str | None = None) -> Row:
+        """An estimate of the selected pair."""
+        index = f"[{kernel}]" if kernel else ""
+        return self.named(f"{measure}{index}@{self.selection.old}-{self.selection.new}")
+
+    def state(self, measure: str, state: str, kernel: str | None = None) -> Row:
+        """An estimate of one state."""
+        return self.named(f"{measure}[{kernel}]@{state}" if kernel else f"{measure}@{state}")
+
+
+def absent(name: str) -> Row:
+    """An estimate that this study does not have."""
+    empty = dict.fromkeys(("value", "numerator", "denominator", "lower", "low", "high", "kernel", "old", "new"))
+    return {
+        **empty,
+        "name": name,
+        "measure": name.split("@")[0].split("[")[0],
+        "unit": "",
+        "status": "",
+        "reason": "This study has no such estimate.",
+        "population": 0,
+        "excluded": 0,
+        "detail": {},
+    }
+
+
+def comparison(selection: Selection) -> Comparison:
+    """Estimates for the selected pair: locked where the study has them, otherwise live and exploratory."""
+    row, stored = study(selection.study), estimates(selection.study)
+    ending = f"@{selection.old}-{selection.new}"
+    locked = any(name.endswith(ending) for name in stored)
+    rows = stored
+    if not locked and selection.old != selection.new:
+        rows = {**live(selection.study, selection.old, selection.new), **stored}
+    return Comparison(selection, row, rows, stored, locked)
+
+
+def live(study_id: str, old: str, new: str, tag: str | None = None) -> dict[str, Row]:
+    """Exploratory estimates of any pair, on all questions or those with a tag."""
+    return _live(stamp(), study_id, old, new, tag)

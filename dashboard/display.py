@@ -1,0 +1,261 @@
+"""Shared pieces of the pages. Study text passes `plain` and `st.html`, never a Markdown-rendering call."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from audit_core.errors import visible
+from audit_core.reviews.export import formula_safe
+from dashboard.components.links import triage_params
+from dashboard.data import Comparison
+from dashboard.figures.palette import DARK, LIGHT, Palette
+from dashboard.numbers import count, decimal, exact, interval, percent, plural, points
+from dashboard.state import KERNELS, Selection
+
+TRIAGE = "views/triage.py"
+Row = Mapping[str, Any]
+Parameters = Mapping[str, str | list[str]]
+
+STATUS_WORDS = {
+    "confirmatory": "confirmatory: computed once, fixed by the protocol",
+    "supportive": "supportive",
+    "post-hoc": "post-hoc: defined after the results were seen",
+    "exploratory": "exploratory: computed now, outside the locked results",
+}
+
+
+def plain(text: object) -> str:
+    """Any text made safe for `st.html`: escaped, hidden characters made visible."""
+    return html.escape(visible(str(text)))
+
+
+def block(content: str, classes: str = "") -> None:
+    """One block of our own markup; every study text in it has passed `plain`."""
+    st.html(f'<div class="sa {classes}">{content}</div>')
+
+
+def palette() -> Palette:
+    """Colours of figures for the theme that the reader sees."""
+    return DARK if st.context.theme.type == "dark" else LIGHT
+
+
+def heading(title: str, lead: str = "") -> None:
+    """The page's first heading and one sentence under it, both already markup."""
+    block(f"<h1>{title}</h1>" + (f'<p class="lead">{lead}</p>' if lead else ""))
+
+
+def section(title: str, lead: str = "") -> None:
+    """A second-level heading and what the section shows."""
+    block(f"<h2>{title}</h2>" + (f'<p class="small mut wide">{lead}</p>' if lead else ""))
+
+
+def note(content: str) -> None:
+    """A small remark in muted ink; markup."""
+    block(f'<p class="small mut">{content}</p>')
+
+
+def pill(content: str, tone: str = "") -> str:
+    """A rounded label; the content is already markup."""
+    return f'<span class="sa-pill {tone}">{content}</span>'
+
+
+def banner(content: str, tone: str = "info") -> None:
+    """A message across the page; ``bad`` interrupts a screen reader."""
+    role = "alert" if tone == "bad" else "status"
+    st.html(f'<div class="sa sa-banner {tone}" role="{role}">{content}</div>')
+
+
+def empty(what: str, action: str) -> None:
+    """A part of a page that has nothing to show: what is missing, and what to do."""
+    banner(f"<b>{what}</b> {action}")
+
+
+def card(label: str, value: str, note: str, *, measured: bool = True) -> str:
+    """A figure with its name above and what must be read with it below; all markup."""
+    kind = "" if measured else " none"
+    return f'<div class="sa-k">{label}</div><div class="sa-v{kind}">{value}</div><div class="sa-n">{note}</div>'
+
+
+def into(selection: Selection, **filters: Any) -> Parameters:
+    """Parameters of a link to the questions behind a number; `filters` may also name another pair or kernel."""
+    shared = {name: filters.pop(name, value) for name, value in selection.parameters.items()}
+    return triage_params(**shared, **filters)
+
+
+def link(label: str, parameters: Parameters, page: str = TRIAGE) -> None:
+    """A link into another page of this session; the label is a literal with numbers, never study text."""
+    st.page_link(
+        page, label=label, query_params=dict(parameters), icon=":material/arrow_forward:", icon_position="right"
+    )
+
+
+def outcome(result: str) -> str:
+    """A check's result as a coloured word with a sign, as markup."""
+    sign, tone = {"passed": ("✓", "ok"), "failed": ("✗", "bad")}.get(result, ("—", "warn"))
+    return f'<span class="{tone}">{sign} {plain(result)}</span>'
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Iterable[int] = ()) -> str:
+    """An HTML table; cells are escaped unless they are `Markup`."""
+    right = set(numeric)
+    head = "".join(f'<th scope="col"{_right(i in right)}>{plain(c)}</th>' for i, c in enumerate(columns))
+    body = "".join(
+        "<tr>" + "".join(f"<td{_right(i in right)}>{_cell(c)}</td>" for i, c in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+class Markup(str):
+    """Text that is our own markup and is not escaped again."""
+
+    __slots__ = ()
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, Markup) else plain("" if value is None else value)
+
+
+def _right(numeric: bool) -> str:
+    return ' class="n"' if numeric else ""
+
+
+def csv_bytes(rows: Sequence[Row]) -> bytes:
+    """Rows as CSV that no spreadsheet runs: all fields quoted, text that begins like a formula gets an apostrophe.
+
+    Numbers are written as they are; only text can come from a study.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    if rows:
+        writer.writerow([_inert(name) for name in rows[0]])
+    writer.writerows([_inert(value) for value in row.values()] for row in rows)
+    return stream.getvalue().encode("utf-8-sig", errors="backslashreplace")
+
+
+def _inert(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return value
+    return formula_safe(str(value))
+
+
+def table(rows: Sequence[Row], key: str, *, label: str = "The same data as a table", opened: bool = False) -> None:
+    """The rows behind a figure, folded, with a download that is safe to open in a spreadsheet."""
+    with st.expander(label, expanded=opened, key=f"table-{key}"):
+        if not rows:
+            block('<p class="mut">No rows.</p>')
+            return
+        st.dataframe(
+            {name: [row[name] for row in rows] for name in rows[0]},
+            hide_index=True,
+            width="stretch",
+            height=min(38 + 35 * len(rows), 420),
+            key=f"frame-{key}",
+        )
+        download(rows, key)
+
+
+def download(rows: Sequence[Row], key: str) -> None:
+    """A CSV download built only when it is asked for."""
+    st.download_button(
+        "Download CSV",
+        data=lambda: csv_bytes(rows),
+        file_name=f"{key}.csv",
+        mime="text/csv",
+        key=f"csv-{key}",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def facts(*, population: str, unit: str, kernel: str, status: str) -> None:
+    """What every figure must say about itself."""
+    words = STATUS_WORDS.get(status, status)
+    block(
+        f'<div class="sa-what"><span><b>Population</b> {population}</span><span><b>Unit</b> {unit}</span>'
+        f"<span><b>Kernel</b> {kernel}</span><span><b>Status</b> {words}</span></div>"
+    )
+
+
+def figure(drawing: go.Figure, key: str, alt: str, *, opens: Mapping[str, Parameters] | None = None) -> None:
+    """A figure whose marks open Triage: each mark's `customdata` names an entry of `opens`.
+
+    The element's key changes after a click, so that coming back to the page does not repeat the click.
+    """
+    turns = st.session_state.setdefault("turns", {})
+    event = st.plotly_chart(
+        drawing,
+        key=f"figure-{key}-{turns.get(key, 0)}",
+        theme=None,
+        width="stretch",
+        alt=alt,
+        on_select="rerun" if opens else "ignore",
+        selection_mode="points",
+        config={"displayModeBar": False, "responsive": True},
+    )
+    selection = getattr(event, "selection", None)
+    points = selection.points if selection else []
+    chosen = [_first(point.get("customdata")) for point in points]
+    wanted = next((name for name in chosen if opens and name in opens), None)
+    if opens and wanted is not None:
+        turns[key] = turns.get(key, 0) + 1
+        st.switch_page(TRIAGE, query_params=dict(opens[wanted]))
+
+
+def single_state(comparison: Comparison) -> bool:
+    """Say so where a study has nothing to compare; True then."""
+    if comparison.selection.old != comparison.selection.new:
+        return False
+    empty(
+        "This study has a single state.",
+        "Import answers from a second snapshot to compare them; until then the Ledger page shows what is there.",
+    )
+    return True
+
+
+def three_numbers(comparison: Comparison) -> None:
+    """Cross agreement, excess churn with its interval, and the count of flips: never one without the others."""
+    selection = comparison.selection
+    kernel, words = selection.kernel, KERNELS[selection.kernel]
+    across, within, excess, flips = (
+        comparison.pair(measure, kernel)
+        for measure in ("cross_agreement", "baseline_agreement", "excess_churn", "repeat_stable_flips")
+    )
+    columns = st.columns(3)
+    with columns[0], st.container(border=True, height="stretch", gap="xsmall"):
+        value = exact(across)
+        note = plain(across["reason"]) if exact(within) is None else f"same-snapshot baseline {percent(exact(within))}"
+        block(card(f"Still agree across snapshots ({words})", percent(value), note, measured=value is not None))
+        link(f"All {plural(comparison.study['questions'], 'question')}", into(selection, queue="all"))
+    with columns[1], st.container(border=True, height="stretch", gap="xsmall"):
+        value = exact(excess)
+        bounds = f"95% interval {interval(excess)}, one-sided lower bound {decimal(excess['lower'], 2, 100)}"
+        note = plain(excess["reason"]) if value is None or excess["lower"] is None else bounds
+        block(card(f"Excess churn ({words})", points(value), note, measured=value is not None))
+        link("Questions above zero", into(selection, queue="all", contrast=(0.0001, 1)))
+    with columns[2], st.container(border=True, height="stretch", gap="xsmall"):
+        number = flips["numerator"]
+        note = (
+            plain(flips["reason"])
+            if number is None
+            else f"of {plural(flips['denominator'], 'question')}, {percent(exact(flips))}"
+        )
+        block(card(f"Repeat-stable flips ({words})", count(number), note, measured=number is not None))
+        if number:
+            link(f"Open {plural(number, 'flip')}", into(selection))
+
+
+def _first(value: Any) -> Any:
+    """Plotly hands `customdata` back as a scalar, a list or an index-keyed mapping."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return value[0] if isinstance(value, list) and value else value

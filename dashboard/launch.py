@@ -1,0 +1,113 @@
+"""Start the server, say where it is, and stay until it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import time
+import tomllib
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from audit_core.errors import InputError, Problem
+from dashboard import runtime
+
+CONFIG = (Path(__file__).parent / "config.toml", Path(__file__).parent.parent / ".streamlit" / "config.toml")
+"""Where an installed package and a checkout keep Streamlit's options."""
+PATIENCE = 60.0
+
+
+def launch(db: Path, reviews: Path, port: int, host: str = "127.0.0.1") -> int:
+    """Serve the dashboard in this process until it is interrupted.
+
+    Args:
+        db: Read model; need not exist, the pages then say how to build it.
+        reviews: Verdict store; made at the first verdict.
+        port: Port to listen on.
+        host: Address to listen on.
+
+    Returns:
+        0 after an orderly stop, 2 where the port cannot be used (the reason is on stderr).
+    """
+    try:
+        check_port(host, port)
+        settings = options()
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    os.environ[runtime.DATABASE], os.environ[runtime.REVIEWS] = str(db.resolve()), str(reviews.resolve())
+    threading.Thread(target=_announce, args=(host, port), daemon=True).start()
+    from dashboard.asgi import app
+
+    with contextlib.suppress(KeyboardInterrupt):
+        app.run(config={**settings, "server.port": port, "server.address": host, "logger.hideWelcomeMessage": True})
+    return 0
+
+
+def check_port(host: str, port: int) -> None:
+    """Fail early and in words; Streamlit itself would search for another port.
+
+    Raises:
+        InputError: Another program listens there, or the address is not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            Problem(
+                f"the dashboard cannot listen on port {port}",
+                "a free port",
+                getattr(error, "strerror", None) or str(error),
+                f"{host}:{port}",
+                "Stop the program that uses it, or choose another with --port.",
+            )
+        ) from error
+
+
+def options() -> dict[str, Any]:
+    """Streamlit's options by dotted name, from our own file: the working directory must not decide on security.
+
+    Raises:
+        InputError: The installation has lost the file.
+    """
+    found = next((path for path in CONFIG if path.is_file()), None)
+    if found is None:
+        raise InputError(
+            Problem(
+                "the dashboard's settings are missing",
+                "config.toml beside the package",
+                "nothing",
+                str(CONFIG[0]),
+                "Install the package again.",
+            )
+        )
+    return _flat(tomllib.loads(found.read_text("utf-8")))
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat
+
+
+def _announce(host: str, port: int) -> None:
+    """Print the address once the server answers, so that nobody opens a page that is not there yet."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  compared, not bound
+    address, end = f"http://{shown}:{port}", time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2) as answer:  # noqa: S310  our own http
+                if answer.status == 200:
+                    print(f"Snapshot audit is at {address} (stop with Ctrl+C)", flush=True)
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)

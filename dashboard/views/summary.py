@@ -1,0 +1,240 @@
+"""May I ship, and what happened?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from audit_core.errors import AuditError
+from dashboard import data, display, sentences, state
+from dashboard.data import Comparison
+from dashboard.display import card, plain
+from dashboard.figures.noise import Bar, noise_and_update
+from dashboard.numbers import UNDEFINED, count, decimal, exact, interval, percent, plural, points
+from dashboard.state import KERNELS
+
+Row = dict[str, Any]
+
+
+def page() -> None:
+    """Draw the page."""
+    selection = state.current()
+    comparison = data.comparison(selection)
+    if selection.old == selection.new:
+        display.heading("This study has a single state.", "There is nothing to compare it with.")
+        display.empty(
+            "One state only.",
+            "Import answers from a second snapshot to measure movement. "
+            "The answers can be read in Triage, the data on the Ledger page.",
+        )
+        return
+    verdict = sentences.verdict(comparison)
+    display.heading(verdict.title, verdict.lead)
+    _cards(comparison)
+    left, right = st.columns([1.25, 1])
+    with left, st.container(border=True, height="stretch"):
+        _sources(comparison)
+    with right, st.container(border=True, height="stretch"):
+        _review(comparison)
+    display.section("What this does not show")
+    display.block(
+        "<ul class='wide mut'>" + "".join(f"<li>{limit}</li>" for limit in sentences.limits(comparison)) + "</ul>"
+    )
+
+
+def _cards(comparison: Comparison) -> None:
+    selection = comparison.selection
+    for column, draw in zip(st.columns(4), (_agreement, _semantic, _exact, _accuracy), strict=True):
+        with column, st.container(border=True, height="stretch", gap="xsmall"):
+            draw(comparison, selection)
+
+
+def _agreement(comparison: Comparison, selection: state.Selection) -> None:
+    kernel = selection.kernel
+    across, within = comparison.pair("cross_agreement", kernel), comparison.pair("baseline_agreement", kernel)
+    value = exact(across)
+    note = f"same-snapshot baseline {percent(exact(within))}" if value is not None else plain(across["reason"])
+    display.block(
+        card(f"Still agree across snapshots ({KERNELS[kernel]})", percent(value), note, measured=value is not None)
+    )
+    questions = comparison.study["questions"]
+    display.link(f"All {plural(questions, 'question')}", display.into(selection, queue="all"))
+
+
+def _semantic(comparison: Comparison, selection: state.Selection) -> None:
+    _excess(comparison, selection, "semantic")
+
+
+def _exact(comparison: Comparison, selection: state.Selection) -> None:
+    _excess(comparison, selection, "exact")
+
+
+def _excess(comparison: Comparison, selection: state.Selection, kernel: str) -> None:
+    label = f"Excess churn, {KERNELS[kernel]}"
+    if kernel not in comparison.study["kernels"]:
+        display.block(card(label, UNDEFINED, "This study has no semantic labels.", measured=False))
+        return
+    row = comparison.pair("excess_churn", kernel)
+    value = exact(row)
+    if value is None:
+        display.block(card(label, UNDEFINED, plain(row["reason"]), measured=False))
+        return
+    note = f"one-sided 95% lower bound {decimal(row['lower'], 2, 100)}<br>95% interval {interval(row)}"
+    display.block(card(label, points(value), note))
+    flips = comparison.pair("repeat_stable_flips", kernel)["numerator"]
+    if flips is not None:
+        display.link(plural(flips, "repeat-stable flip"), display.into(selection, kernel=kernel))
+
+
+def _accuracy(comparison: Comparison, selection: state.Selection) -> None:
+    row = comparison.pair("exact_match_difference")
+    value = exact(row)
+    if value is None:
+        display.block(card("Exact match", UNDEFINED, plain(row["reason"]), measured=False))
+        return
+    lost, gained, unseen = (
+        comparison.pair(f"transitions[{name}]") for name in ("lost", "gained", "different_nonmatch")
+    )
+    note = f"{percent(exact(lost))} lost, {percent(exact(gained))} gained, {percent(exact(unseen))} changed unseen"
+    display.block(card("Exact match", points(value, sign=True), note))
+    with st.container(horizontal=True, gap="small"):
+        for flow, word in ((lost, "lost"), (gained, "gained"), (unseen, "unseen")):
+            if flow["numerator"]:
+                queue = {"unseen": "different_nonmatch"}.get(word, word)
+                display.link(f"{count(flow['numerator'])} {word}", display.into(selection, queue=queue))
+
+
+def _sources(comparison: Comparison) -> None:
+    display.block("<h2 style='margin-top:0'>Where the disagreement comes from</h2>")
+    bars, rows = [], []
+    for kernel in sentences.kernels(comparison):
+        within = exact(comparison.pair("baseline_agreement", kernel))
+        across = exact(comparison.pair("cross_agreement", kernel))
+        excess = exact(comparison.pair("excess_churn", kernel))
+        if within is None or across is None or excess is None:
+            continue
+        noise = 1 - within
+        label = f"{decimal(noise, 2, 100)} noise + <b>{decimal(excess, 2, 100)} update</b>"
+        bars.append(Bar(KERNELS[kernel], float(noise * 100), float(excess * 100), label, kernel))
+        rows.append(
+            {
+                "kernel": KERNELS[kernel],
+                "repeats of one state disagree": float(noise),
+                "excess churn": float(excess),
+                "states disagree": float(1 - across),
+            }
+        )
+    if not bars:
+        display.empty(
+            "Noise and update cannot be told apart here.",
+            "Ask every question at least twice in each state and import the repeats.",
+        )
+        return
+    links = {kernel: display.into(comparison.selection, kernel=kernel) for kernel in KERNELS}
+    display.figure(
+        noise_and_update(bars, display.palette()),
+        "sources",
+        "Bars of repeat noise and excess churn by kernel",
+        opens=links,
+    )
+    display.note(
+        "Grey: repeats of one snapshot disagree anyway. Orange: extra disagreement across "
+        "snapshots. A click opens the repeat-stable flips."
+    )
+    row = comparison.pair("excess_churn", comparison.selection.kernel)
+    display.facts(
+        population=plural(row["population"], "question"),
+        unit="pairs of answers",
+        kernel=" and ".join(KERNELS[kernel] for kernel in sentences.kernels(comparison)),
+        status=row["status"],
+    )
+    display.table(rows, "where-disagreement-comes-from")
+
+
+def _review(comparison: Comparison) -> None:
+    selection = comparison.selection
+    display.block("<h2 style='margin-top:0'>Manual review</h2>")
+    flips = comparison.pair("repeat_stable_flips", selection.kernel)
+    if flips["numerator"] is None:
+        display.empty("Repeat-stable flips cannot be counted here.", plain(flips["reason"]))
+    elif not flips["numerator"]:
+        display.block(
+            "<p>There are no repeat-stable flips between these states, so no question waits for a person. "
+            "Other queues are in Triage.</p>"
+        )
+    else:
+        _progress(comparison, flips)
+    _rule(comparison)
+
+
+def _progress(comparison: Comparison, flips: Row) -> None:
+    selection = comparison.selection
+    try:
+        found = data.review(selection)
+    except AuditError as error:
+        display.banner(plain(error), "bad")
+        return
+    said = found.by_verdict
+    other = said["regression"] - found.high_impact_regressions
+    rows = [
+        ("reviewed", f"{count(found.reviewed)}" if found.reviewed else "not started", ""),
+        (
+            "regression, high impact",
+            count(found.high_impact_regressions),
+            "bad" if found.high_impact_regressions else "",
+        ),
+        ("regression, other impact", count(other), "") if other else None,
+        ("improvement or acceptable", count(said["improvement"] + said["both_acceptable"]), ""),
+        ("not a real change (judge error)", count(said["not_a_real_change"]), ""),
+        ("both wrong or cannot tell", count(said["both_wrong"] + said["cannot_tell"]), ""),
+        ("invisible to accuracy", _invisible(comparison), ""),
+    ]
+    body = "".join(f"<tr><td>{row[0]}</td><td class='n {row[2]}'>{row[1]}</td></tr>" for row in rows if row)
+    share = f"{count(flips['numerator'])} of {count(flips['denominator'])}"
+    head = f"<tr><th scope='col'>repeat-stable flips</th><th scope='col' class='n'>{share}</th></tr>"
+    display.block(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
+    with st.container(horizontal=True):
+        if found.unreviewed:
+            display.link(f"Review {plural(found.unreviewed, 'open flip')}", display.into(selection, verdict="none"))
+        if found.high_impact_regressions:
+            display.link(
+                plural(found.high_impact_regressions, "high-impact regression"),
+                display.into(selection, verdict="regression", impact="high"),
+            )
+        if comparison.pair("nonmatch_flips", selection.kernel)["numerator"]:
+            display.link("Invisible to accuracy", display.into(selection, fact="all_nonmatch"))
+
+
+def _invisible(comparison: Comparison) -> str:
+    row = comparison.pair("nonmatch_flips", comparison.selection.kernel)
+    return "no gold" if row["numerator"] is None else count(row["numerator"])
+
+
+def _rule(comparison: Comparison) -> None:
+    rule = sentences.decision(comparison)
+    if rule is None:
+        display.note(
+            "Release rule: none was fixed in advance for this pair of states, so nothing here confirms or "
+            "refutes a release."
+        )
+        return
+    signs = {
+        True: '<span class="ok">✓</span>',
+        False: '<span class="bad">✗ not met:</span>',
+        None: '<span class="warn">— not decided:</span>',
+    }
+    listed = "".join(f"<li>{signs[c['met']]} {plain(c['sentence'])}</li>" for c in rule["conditions"])
+    unmet = sum(c["met"] is not True for c in rule["conditions"])
+    note = (
+        "every condition is met"
+        if not unmet
+        else f"{count(unmet)} of {plural(len(rule['conditions']), 'condition')} not met"
+    )
+    display.block(
+        f'<p class="small"><b>Rule fixed in the protocol: {plain(rule["outcome"])}</b>, {note}.</p>'
+        f'<ul class="plain">{listed}</ul>'
+    )
+
+
+page()

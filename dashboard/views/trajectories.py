@@ -1,0 +1,292 @@
+"""What happens between the endpoints?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import streamlit as st
+
+from dashboard import data, display, sentences, state
+from dashboard.data import Comparison
+from dashboard.display import Markup, plain
+from dashboard.figures.agreement import Dot, dots
+from dashboard.figures.flow import Group, Ribbon, flows
+from dashboard.figures.palette import Palette
+from dashboard.numbers import count, exact, interval, percent, plural, points
+from dashboard.state import KERNELS
+
+Row = dict[str, Any]
+SIDES = {
+    "old": "with the old endpoint",
+    "new": "with the new endpoint",
+    "third": "a third answer",
+    "unstable": "disagrees with itself",
+    "mixed": "mixed labels",
+}
+ANCHORS = {
+    "old": "only with the old endpoint",
+    "new": "only with the new endpoint",
+    "neither": "with neither",
+    "other": "other, by non-transitive labels",
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    comparison = data.comparison(state.current())
+    names = [s["state"] for s in comparison.study["states"]]
+    main = comparison.study["main_kernel"]
+    display.heading("What happens between the endpoints?", _lead(comparison, names, main))
+    if display.single_state(comparison):
+        return
+    if len(names) < 3:
+        display.empty(
+            "This study has two states, so there is nothing between the endpoints.",
+            "The step from one to the other is on the Churn page; a third snapshot would show a trajectory.",
+        )
+        return
+    _steps(comparison, names)
+    _classes(comparison, names)
+    left, right = st.columns(2)
+    with left, st.container(border=True, height="stretch"):
+        _middle(comparison)
+    with right, st.container(border=True, height="stretch"):
+        _anchor(comparison)
+
+
+def _lead(comparison: Comparison, names: list[str], kernel: str) -> str:
+    union = comparison.named(f"adjacent_flips_union[{kernel}]")
+    if union["numerator"] is None:
+        return "The ladder in steps."
+    back = [row for row in comparison.rows.values() if row["measure"] == "returning_flips" and row["numerator"]]
+    total = count(union["denominator"])
+    text = f"{plural(union['numerator'], 'question')} of {total} flip at one step of the ladder or more"
+    returned = sum(row["numerator"] for row in back)
+    if returned:
+        text += f"; {count(returned)} times an answer leaves and comes back (X → Y → X)"
+    return text + f" ({KERNELS[kernel]})."
+
+
+def _steps(comparison: Comparison, names: list[str]) -> None:
+    kernel = comparison.selection.kernel
+    shown = sentences.kernels(comparison)
+    display.section(
+        "Step by step",
+        "Every neighbouring pair of the ladder. Two-sided 95% intervals, not adjusted for looking at several steps.",
+    )
+    cells, rows, marks, opens = [], [], [], {}
+    for index, (old, new) in enumerate(pairwise(names)):
+        excess = {k: comparison.named(f"excess_churn[{k}]@{old}-{new}") for k in shown}
+        flips = {k: comparison.named(f"repeat_stable_flips[{k}]@{old}-{new}") for k in shown}
+        cells.append(
+            (
+                f"{old} → {new}",
+                *(count(flips[k]["numerator"]) for k in shown),
+                *(Markup(_excess(excess[k])) for k in shown),
+            )
+        )
+        rows.append(
+            {"old": old, "new": new}
+            | {f"flips, {KERNELS[k]}": flips[k]["numerator"] for k in shown}
+            | {
+                f"excess churn, {KERNELS[k]}{end}": excess[k][key]
+                for k in shown
+                for end, key in (("", "value"), (" low", "low"), (" high", "high"))
+            }
+        )
+        row = excess[kernel]
+        value = exact(row)
+        if value is not None:
+            marks.append(
+                Dot(
+                    f"{old} → {new}",
+                    float(value * 100),
+                    None if row["low"] is None else row["low"] * 100,
+                    None if row["high"] is None else row["high"] * 100,
+                    "new",
+                    points(value),
+                    str(index),
+                )
+            )
+        opens[str(index)] = display.into(comparison.selection, old=old, new=new)
+    columns = ("step", *(f"flips, {KERNELS[k]}" for k in shown), *(f"excess churn, {KERNELS[k]}" for k in shown))
+    left, right = st.columns([1.2, 1])
+    with left:
+        display.block(display.grid(columns, cells, numeric=range(1, len(columns))))
+        with st.container(horizontal=True):
+            for index, (old, new) in enumerate(pairwise(names)):
+                number = comparison.named(f"repeat_stable_flips[{kernel}]@{old}-{new}")["numerator"]
+                if number:
+                    display.link(f"{plural(number, 'flip')} of step {index + 1}", opens[str(index)])
+        display.table(rows, "steps")
+    with right:
+        if marks:
+            display.figure(
+                dots(marks, display.palette(), unit=" pp", zero=True), "steps", "Excess churn of each step", opens=opens
+            )
+    row = comparison.named(f"excess_churn[{kernel}]@{names[0]}-{names[1]}")
+    display.facts(
+        population=plural(row["population"], "question"),
+        unit="pairs of answers",
+        kernel=KERNELS[kernel],
+        status=row["status"],
+    )
+
+
+def _excess(row: Row) -> str:
+    value = exact(row)
+    if value is None:
+        return f'<span class="mut">{plain(row["reason"])}</span>'
+    ends = interval(row)
+    return points(value) + (f' <span class="mut">({ends})</span>' if ends else "")
+
+
+def _classes(comparison: Comparison, names: list[str]) -> None:
+    selection, kernel = comparison.selection, comparison.study["main_kernel"]
+    old, new = selection.old, selection.new
+    display.section(
+        f"The flips from {sentences.states(comparison)} along the ladder",
+        "A is what the old state answered, B what the new one did; C and on are other answers, ? is UNKNOWN, ~ a state "
+        "whose repeats disagree. A state joins a class by its first answer, so counts can differ by a few from the "
+        "table below, which asks all pairs.",
+    )
+    ids, letters = data.paths(selection.study, kernel, old, new)
+    if not ids:
+        display.empty("There are no repeat-stable flips between these states.", "Nothing to follow along the ladder.")
+        return
+    palette = display.palette()
+    groups = [[_group(letter, palette) for letter in sorted(set(letters[name]), key=_place)] for name in names]
+    ribbons, opens, rows = [], {}, []
+    for column, (first, second) in enumerate(pairwise(names)):
+        for (a, b), size in sorted(Counter(zip(letters[first], letters[second], strict=True)).items()):
+            name = f"{column}:{a}>{b}"
+            ribbons.append(Ribbon(column, a, b, size, str(size), _colour(b, palette), name, at=0.2))
+            members = [q for q, x, y in zip(ids, letters[first], letters[second], strict=True) if (x, y) == (a, b)]
+            opens[name] = display.into(selection, kernel=kernel, queue="all", only=members)
+            rows.append({"from": first, "to": second, "class before": a, "class after": b, "flips": size})
+    display.figure(
+        flows(names, groups, ribbons, palette, height=430),
+        "classes",
+        "Semantic classes of the flips over the ladder",
+        opens=opens,
+    )
+    display.facts(
+        population=plural(len(ids), "repeat-stable flip"),
+        unit="questions",
+        kernel=KERNELS[kernel],
+        status="post-hoc" if comparison.locked else "exploratory",
+    )
+    display.link(f"Open {plural(len(ids), 'flip')}", display.into(selection, kernel=kernel))
+    display.table(rows, "classes")
+
+
+def _place(letter: str) -> tuple[int, str]:
+    return ({"?": 1, "~": 2, " ": 3}.get(letter, 0), letter)
+
+
+def _group(letter: str, palette: Palette) -> Group:
+    words = {"A": "A · as old", "B": "B · as new", "?": "? · UNKNOWN", "~": "~ · unstable", " ": "no answer"}
+    return Group(letter, words.get(letter, letter), _colour(letter, palette))
+
+
+def _colour(letter: str, palette: Palette) -> str:
+    if letter in "?~ ":
+        return palette.neutral
+    return palette.classes[min(ord(letter) - ord("A"), len(palette.classes) - 1)]
+
+
+def _middle(comparison: Comparison) -> None:
+    display.block("<h2 style='margin-top:0'>Where the states between side</h2>")
+    names = [s["state"] for s in comparison.study["states"]]
+    middles = [name for name in names if comparison.rows.get(f"middle_state[old]@{name}")]
+    if not middles:
+        display.empty(
+            "No state lies between the study's endpoints.", "This table is about the endpoints that the protocol names."
+        )
+    rows = []
+    for name in middles:
+        found = {side: comparison.named(f"middle_state[{side}]@{name}") for side in SIDES}
+        total = found["old"]["denominator"]
+        if total is None:
+            display.empty("There are no endpoint flips to follow.", plain(found["old"]["reason"]))
+            continue
+        cells = [
+            (label, count(found[side]["numerator"]), percent(exact(found[side]), 1)) for side, label in SIDES.items()
+        ]
+        display.block(
+            f"<h3>{plain(name)}, of {plural(total, 'endpoint flip')}</h3>"
+            + display.grid(("its answers side", "flips", "share"), cells, numeric=(1, 2))
+        )
+        flips, others = (comparison.named(f"middle_unstable[{word}]@{name}") for word in ("flips", "others"))
+        display.note(
+            f"Unstable among flips {percent(exact(flips), 1)}, among other questions {percent(exact(others), 2)}."
+        )
+        rows += [
+            {"state": name, "side": side, "flips": row["numerator"], "of": row["denominator"]}
+            for side, row in found.items()
+        ]
+    _returning(comparison, names)
+    if rows:
+        display.facts(
+            population="endpoint flips",
+            unit="questions",
+            kernel=KERNELS[comparison.study["main_kernel"]],
+            status="post-hoc",
+        )
+        display.table(rows, "middle")
+
+
+def _returning(comparison: Comparison, names: list[str]) -> None:
+    kernel = comparison.study["main_kernel"]
+    cells = []
+    for before, name, after in zip(names, names[1:], names[2:], strict=False):
+        both, back = (comparison.named(f"{m}[{kernel}]@{name}") for m in ("consecutive_flips", "returning_flips"))
+        cells.append((f"{before} → {name} → {after}", count(both["numerator"]), count(back["numerator"])))
+    display.block(
+        "<h3>Flips at two steps in a row</h3>"
+        + display.grid(("steps", "flip at both", "and return, X → Y → X"), cells, numeric=(1, 2))
+    )
+
+
+def _anchor(comparison: Comparison) -> None:
+    display.block("<h2 style='margin-top:0'>The closed-book anchor</h2>")
+    rows = []
+    for entry in comparison.study["states"]:
+        name = entry["state"]
+        if not entry["closed_book"] or comparison.rows.get(f"anchor[old]@{name}") is None:
+            continue
+        found = {side: comparison.named(f"anchor[{side}]@{name}") for side in ANCHORS}
+        total = found["old"]["denominator"]
+        if total is None:
+            display.empty("No endpoint flip has a repeat-stable closed-book answer.", plain(found["old"]["reason"]))
+            continue
+        cells = [
+            (label, count(found[side]["numerator"]), percent(exact(found[side]), 1)) for side, label in ANCHORS.items()
+        ]
+        display.block(
+            f"<h3>{plain(name)}, of {plural(total, 'endpoint flip')} with a stable closed-book answer</h3>"
+            + display.grid(("it aligns", "flips", "share"), cells, numeric=(1, 2))
+        )
+        rows += [
+            {"state": name, "aligns": side, "flips": row["numerator"], "of": row["denominator"]}
+            for side, row in found.items()
+        ]
+    if not rows:
+        display.empty(
+            "This study has no closed-book anchor beside its endpoints.",
+            "Ask the questions once more without retrieval to add one.",
+        )
+        return
+    display.note("Descriptive only: agreeing with the closed-book answer does not make an answer right, or remembered.")
+    display.facts(
+        population="endpoint flips whose anchor is repeat-stable",
+        unit="questions",
+        kernel=KERNELS[comparison.study["main_kernel"]],
+        status="post-hoc",
+    )
+    display.table(rows, "anchor")
+
+
+page()

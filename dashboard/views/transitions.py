@@ -1,0 +1,233 @@
+"""What does accuracy hide?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dashboard import data, display, sentences, state
+from dashboard.data import Comparison
+from dashboard.display import Markup, plain
+from dashboard.figures.flow import Group, Ribbon, flows
+from dashboard.figures.palette import Palette
+from dashboard.numbers import count, decimal, exact, interval, percent, plural, points
+from dashboard.state import KERNELS
+
+Row = dict[str, Any]
+KINDS = {
+    "lost": "lost: match → nonmatch",
+    "gained": "gained: nonmatch → match",
+    "different_nonmatch": "different nonmatch: both miss the gold, with different answers",
+    "both_match": "both match",
+    "same_nonmatch": "same nonmatch: both miss the gold, with the same answer",
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    comparison = data.comparison(state.current())
+    found = {kind: comparison.pair(f"transitions[{kind}]") for kind in KINDS}
+    display.heading("What does accuracy hide?", _lead(comparison, found))
+    if display.single_state(comparison):
+        return
+    display.three_numbers(comparison)
+    if found["lost"]["numerator"] is None:
+        display.empty(
+            "Transitions need gold answers and matched repeats.",
+            plain(found["lost"]["reason"])
+            + " Add a <code>gold</code> column when importing to see what accuracy hides.",
+        )
+    else:
+        _flows(comparison, found)
+    _unknown(comparison)
+    _states(comparison)
+
+
+def _lead(comparison: Comparison, found: dict[str, Row]) -> str:
+    lost, gained, unseen = (found[kind]["numerator"] for kind in ("lost", "gained", "different_nonmatch"))
+    if lost is None:
+        return "Exact match against gold answers cannot be measured between these states."
+    total = found["lost"]["denominator"]
+    if not lost and not gained and not unseen:
+        return (
+            f"No answer crossed between match and nonmatch, and none moved from one miss to another, in "
+            f"{plural(total, 'matched repeat')}."
+        )
+    net, gross = comparison.pair("net_transitions")["numerator"], comparison.pair("gross_transitions")["numerator"]
+    return (
+        f"Of {plural(total, 'matched repeat')}, {count(lost)} lost the match and {count(gained)} gained it: a net of "
+        f"{count(net)} hides a gross flow of {count(gross)}. Another {count(unseen)} moved from one miss to another, "
+        "which accuracy cannot see."
+    )
+
+
+def _flows(comparison: Comparison, found: dict[str, Row]) -> None:
+    selection = comparison.selection
+    palette = display.palette()
+    opens = {kind: display.into(selection, queue=kind) for kind in ("lost", "gained", "different_nonmatch")}
+    opens |= {kind: display.into(selection, queue="all", fact=kind) for kind in ("both_match", "same_nonmatch")}
+    left, right = st.columns([1.15, 1])
+    with left, st.container(border=True, height="stretch"):
+        display.block("<h2 style='margin-top:0'>Where matched answers went</h2>")
+        display.figure(
+            _drawing(comparison, found, palette), "transitions", "Flows between EM-match and EM-nonmatch", opens=opens
+        )
+        row = found["lost"]
+        display.facts(
+            population=plural(row["population"], "question"),
+            unit=row["unit"],
+            status=row["status"],
+            kernel=f"exact match; {KERNELS.get(row['kernel'] or '', 'exact')} for same or different",
+        )
+    with right, st.container(border=True, height="stretch"):
+        display.block("<h2 style='margin-top:0'>The same as counts</h2>")
+        cells = [
+            (label, count(found[kind]["numerator"]), percent(exact(found[kind])), _between(found[kind]))
+            for kind, label in KINDS.items()
+        ]
+        for measure, label in (
+            ("net_transitions", "net: gained − lost"),
+            ("gross_transitions", "gross: gained + lost"),
+        ):
+            row = comparison.pair(measure)
+            cells.append((Markup(f"<b>{label}</b>"), count(row["numerator"]), percent(exact(row)), ""))
+        display.block(
+            display.grid(("transition", "matched repeats", "share", "between answers"), cells, numeric=(1, 2, 3))
+        )
+        display.note(
+            "Diagnostic and not noise-corrected: repeats of one state differ too. “Between answers” "
+            "leaves out flows from or to UNKNOWN."
+        )
+        with st.container(horizontal=True):
+            for kind, word in (("lost", "lost"), ("gained", "gained"), ("different_nonmatch", "different nonmatch")):
+                if found[kind]["numerator"]:
+                    display.link(f"{count(found[kind]['numerator'])} {word}", opens[kind])
+        display.table(
+            [
+                {
+                    "transition": kind,
+                    "matched repeats": row["numerator"],
+                    "of": row["denominator"],
+                    "share": row["value"],
+                    "between answers": row["detail"].get("between_answers"),
+                    "status": row["status"],
+                }
+                for kind, row in found.items()
+            ],
+            "transitions",
+        )
+
+
+def _between(row: Row) -> str:
+    known = row["detail"].get("between_answers")
+    return "" if known is None else count(int(known))
+
+
+def _drawing(comparison: Comparison, found: dict[str, Row], palette: Palette) -> Any:
+    sides = [Group("match", "EM-match", palette.old), Group("nonmatch", "EM-nonmatch", palette.neutral)]
+    after = [Group("match", "EM-match", palette.new), Group("nonmatch", "EM-nonmatch", palette.neutral)]
+    ways = {
+        "both_match": ("match", "match", palette.noise, "both match"),
+        "lost": ("match", "nonmatch", palette.bad, "lost"),
+        "gained": ("nonmatch", "match", palette.classes[3], "gained"),
+        "different_nonmatch": ("nonmatch", "nonmatch", palette.new, "different nonmatch"),
+        "same_nonmatch": ("nonmatch", "nonmatch", palette.noise, "same nonmatch"),
+    }
+    ribbons = [
+        Ribbon(
+            0,
+            source,
+            target,
+            found[kind]["numerator"] or 0,
+            f"{word} {count(found[kind]['numerator'])}",
+            colour,
+            kind,
+            at=0.24 if kind in ("lost", "gained") else 0.5,
+        )
+        for kind, (source, target, colour, word) in ways.items()
+    ]
+    return flows([comparison.selection.old, comparison.selection.new], [sides, after], ribbons, palette, height=400)
+
+
+def _unknown(comparison: Comparison) -> None:
+    selection = comparison.selection
+    into, out = comparison.pair("unknown_transitions[in]"), comparison.pair("unknown_transitions[out]")
+    display.section("UNKNOWN in and out")
+    if into["numerator"] is None:
+        display.empty("Refusals cannot be followed.", plain(into["reason"]))
+        return
+    if not into["numerator"] and not out["numerator"]:
+        display.block("<p>No matched repeat went from an answer to UNKNOWN or back.</p>")
+        return
+    display.block(
+        f"<p><b>{count(into['numerator'])}</b> matched repeats went from an answer to UNKNOWN ({percent(exact(into))}) "
+        f"and <b>{count(out['numerator'])}</b> from UNKNOWN to an answer ({percent(exact(out))}), "
+        f"of {count(into['denominator'])}.</p>"
+    )
+    with st.container(horizontal=True):
+        if into["numerator"]:
+            display.link(
+                f"{count(into['numerator'])} into UNKNOWN", display.into(selection, queue="all", fact="unknown_in")
+            )
+        if out["numerator"]:
+            display.link(
+                f"{count(out['numerator'])} out of UNKNOWN", display.into(selection, queue="all", fact="unknown_out")
+            )
+
+
+def _states(comparison: Comparison) -> None:
+    display.section(
+        "Each state by itself",
+        "Means over questions of the mean over repeats, with two-sided 95% intervals where there are any.",
+    )
+    cells, rows = [], []
+    for entry in comparison.study["states"]:
+        name = entry["state"]
+        found = {m: comparison.state(m, name) for m in ("exact_match", "token_f1", "unknown_rate")}
+        cells.append(
+            (Markup(_named(comparison, name, entry["label"])), *(Markup(_rate(row)) for row in found.values()))
+        )
+        rows.append(
+            {"state": name, "label": entry["label"]}
+            | {
+                f"{m}{end}": row[key]
+                for m, row in found.items()
+                for end, key in (("", "value"), (" low", "low"), (" high", "high"))
+            }
+        )
+    display.block(display.grid(("state", "exact match", "token F1", "UNKNOWN rate"), cells, numeric=(1, 2, 3)))
+    change = comparison.pair("exact_match_difference")
+    if exact(change) is not None:
+        display.block(
+            f'<p class="small">Exact match from {sentences.states(comparison)}: '
+            f"<b>{points(exact(change), sign=True)}</b>, 95% interval {interval(change)} pp.</p>"
+        )
+    row = comparison.state("unknown_rate", comparison.selection.new)
+    display.facts(
+        population=plural(comparison.study["questions"], "question"),
+        unit="answers",
+        status=row["status"],
+        kernel=f"gold answers after the rule {plain(comparison.study['normalization'])}",
+    )
+    display.table(rows, "states")
+
+
+def _named(comparison: Comparison, name: str, label: str) -> str:
+    tone = {comparison.selection.old: "old", comparison.selection.new: "new"}.get(name, "")
+    return f'<b class="{tone}">{plain(name)}</b> <span class="mut">{plain(label)}</span>'
+
+
+def _rate(row: Row) -> str:
+    value = exact(row)
+    if value is None:
+        return f'<span class="mut">{plain(row["reason"])}</span>'
+    ends = (
+        ""
+        if row["low"] is None
+        else (f' <span class="mut">({decimal(row["low"], 2, 100)} to {decimal(row["high"], 2, 100)})</span>')
+    )
+    return percent(value) + ends
+
+
+page()
