@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from audit_core.errors import visible
 from audit_core.importers.columns import COLUMNS
 from audit_core.importers.options import Options
-from audit_core.importers.report import ImportReport, text
+from audit_core.importers.report import ImportReport, described
 from audit_core.importers.table import Progress, import_table
 from audit_core.normalize import RULES
 
@@ -42,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str, Any]:
-    """Run the command; the report is shown before anything is written.
+    """Run the command. The report is printed before anything is written: to stdout, or to stderr with ``--json``.
 
     Returns:
-        The report as one JSON object. The text for people goes to stdout, or to stderr with ``--json``.
+        The report as one JSON object.
     """
     # A word without = after --map is a file: argparse cannot tell where a list of pairs ends.
     pairs = [item for item in args.map if "=" in item or not Path(item).exists()]
@@ -69,9 +71,15 @@ def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str,
     stream = sys.stderr if getattr(args, "json", False) else sys.stdout
 
     def show(report: ImportReport) -> None:
-        print(text(report.as_json()), file=stream, flush=True)
+        print(described(report.as_json()), file=stream, flush=True)
 
     report = import_table([Path(file) for file in files], Path(args.study), options, progress, show)
-    closing = f"\nWritten and locked: {report.study}" if report.written else "\nDry run: nothing was written."
-    print(closing, file=stream)
     return report.as_json()
+
+
+def text(facts: Mapping[str, Any]) -> str:
+    """The closing lines for people, once the study is written."""
+    if not facts["written"]:
+        return "\nDry run: nothing was written."
+    study = visible(facts["study"])
+    return f"\nWritten and locked: {study}\nNext: snapshot-audit load {study} --db audit.db"

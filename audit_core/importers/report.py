@@ -52,7 +52,7 @@ class ImportReport:
         }
 
 
-def text(report: Mapping[str, Any]) -> str:
+def described(report: Mapping[str, Any]) -> str:
     """The report for a terminal: files, coverage grid, and every problem with its first places.
 
     Args:
