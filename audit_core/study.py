@@ -13,6 +13,7 @@ locks/00-protocol.json …          the chain that closes each of them
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -158,7 +159,7 @@ class Study:
         gate = gate_of(member)
         assert found is not None
         assert gate is not None
-        return ledger.Reader(self.path / member, self.chain[locks.GATES.index(gate) - 1].sha256, *found)
+        return ledger.Reader(self.path / member, self.chain[locks.GATES.index(gate)].prev, *found)
 
     def questions(self) -> Iterator[Question]:
         """Questions in their order."""
@@ -291,6 +292,18 @@ class _Groups:
                 "Restore the file from a copy; a ledger is never edited.",
             )
         )
+
+
+def gold_seal(nonce: bytes, records: Iterable[Record]) -> str:
+    """The commitment to gold: SHA-256 of the nonce and each record's canonical line, without the chain's fields.
+
+    The chain's fields name the locks before, and those name the protocol that holds this commitment; so they cannot be
+    part of it.
+    """
+    digest = hashlib.sha256(nonce)
+    for record in records:
+        digest.update(encode(ledger.payload(record)) + b"\n")
+    return digest.hexdigest()
 
 
 def file_entry(data: bytes) -> ledger.Entry:

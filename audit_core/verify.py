@@ -30,6 +30,7 @@ from audit_core.study import (
     RESULTS,
     Study,
     gate_of,
+    gold_seal,
     judgments_of,
     shape,
 )
@@ -217,11 +218,11 @@ class _Verifier:
         return False
 
     def _contents(self) -> None:
-        listed = {member for lock in self.chain for member in lock.files}
+        listed = self._listed()
+        gates = {lock.gate for lock in self.chain}
         for member in sorted(self.present - listed):
-            gate = gate_of(member)
-            broken = " (its lock is missing or unreadable)" if gate not in {lock.gate for lock in self.chain} else ""
-            self._fail("C04", f"{member} is in the folder but in no lock{broken}.")
+            if gate_of(member) in gates or not self._failed("C02"):  # else its lock is the fault, and C02 says so
+                self._fail("C04", f"{member} is in the folder but in no lock.")
         ladder = {s.name: i for i, s in enumerate(self.protocol.states)} if self.protocol else None
         self._questions()
         self._cells(ladder)
@@ -242,6 +243,9 @@ class _Verifier:
             else "A ledger differs from its lock: " + ", ".join(sorted(self.changed)) + ".",
         )
         self._lock_counts()
+
+    def _listed(self) -> set[str]:
+        return {member for lock in self.chain for member in lock.files}
 
     def _entry(self, member: str) -> ledger.Entry:
         return next(lock.files[member] for lock in self.chain if member in lock.files)
@@ -331,7 +335,7 @@ class _Verifier:
             if cell.status == "ok" and self.protocol and self.protocol.judges:
                 self.slots.setdefault(cell.question_id, set()).add((cell.state, cell.repeat))
         self.counts["answers"] = tally
-        if CELLS not in {m for lock in self.chain for m in lock.files}:
+        if CELLS not in self._listed():
             self._set("C08", "could not check", "The answers are not locked yet.")
         self._finish("C08", [CELLS, QUESTIONS], f"{tally['accepted']:,} answers, {tally['errors']:,} errors.")
 
@@ -346,7 +350,7 @@ class _Verifier:
                 self._fail("C10", f"{PASSAGES}: record {record['seq'] + 1} is twice or out of order.")
             previous = key
             passages.add(key)
-        listed = {member for lock in self.chain for member in lock.files}
+        listed = self._listed()
         keep = AUDIT in listed
         last: tuple[int, ...] = (-1, -1, -2)
         for record in self._stream(PRIMARY):
@@ -424,6 +428,8 @@ class _Verifier:
                     self._fail("C12", f"{where} has {len(judgment.labels)} labels for {size * (size - 1) // 2} pairs.")
             parts.append(f"{judge.name}: {labelled:,} of {len(self.questions):,} questions")
         self.counts["judgments"] = tally
+        if self._failed("C07", "C08"):
+            self.outcome["C12"] = ("could not check", "The questions or cells are not sound.")
         if not judges:
             self._set("C12", "could not check", "No judge labelled the answers; only the exact kernel is available.")
         self._finish("C12", members, "; ".join(parts) + ".")
@@ -442,7 +448,9 @@ class _Verifier:
         self._finish("C13", [GOLD, QUESTIONS], f"{self._lines(GOLD):,} questions with gold.")
 
     def _lock_counts(self) -> None:
-        self.counts["selection"] = {"questions": len(self.questions)}
+        self.counts["selection"] = {"questions": self._lines(QUESTIONS)}
+        if self.protocol is None:
+            self.counts.clear()
         self.counts["gold"] = {"questions": self._lines(GOLD)}
         for lock in self.chain:
             for name, value in self.counts.get(lock.gate, {}).items():
@@ -451,7 +459,7 @@ class _Verifier:
                         "C09",
                         f"{locks.file_name(lock.gate)} says {name} {lock.counts.get(name)}, the ledger has {value}.",
                     )
-        broken = self._broken(*(m for lock in self.chain for m in lock.files))
+        broken = self._broken(*self._listed())
         if broken:
             self._set("C09", "could not check", broken)
         self._set("C09", "passed", "All counts.")
@@ -460,9 +468,9 @@ class _Verifier:
         commit = self.protocol.gold_commit if self.protocol else None
         if commit is None:
             self._set("C14", "could not check", "Gold was not sealed before the answers.")
-        elif self._broken(GOLD, NONCE) or NONCE not in self.present or GOLD not in self.present:
-            self._set("C14", "could not check", "Gold or its nonce is not here; it is locked, not verified.")
-        elif sha256((self.path / NONCE).read_bytes() + (self.path / GOLD).read_bytes()) != commit:
+        elif self._broken(GOLD, NONCE) or self._failed("C13") or not {GOLD, NONCE} <= self._listed():
+            self._set("C14", "could not check", "Gold or its nonce is not here or not sound; it is locked, not verified.")
+        elif gold_seal((self.path / NONCE).read_bytes(), self._stream(GOLD)) != commit:
             self._fail("C14", f"The gold here is not the gold that was sealed as {commit[:12]}….")
         self._set("C14", "passed", "Gold and nonce give the sealed digest.")
 
@@ -470,7 +478,7 @@ class _Verifier:
         checks = ("C15", "C16", "C17")
         bad = self._failed("C02", "C05", "C06", "C07", "C08", "C10", "C12", "C13")
         why = ""
-        if RESULTS not in {member for lock in self.chain for member in lock.files}:
+        if RESULTS not in self._listed():
             why = "The study has no locked results yet."
         elif bad:
             why = f"Check {bad[0]} failed, so there is nothing sound to compute from."

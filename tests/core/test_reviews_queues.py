@@ -101,8 +101,8 @@ def test_weights_that_are_all_equal_are_no_priority() -> None:
 
 def test_impact_first() -> None:
     table = Table(columns([
-        {"shared": 5, "weight": 1}, {"shared": 0, "weight": 1}, {"lost": 1, "weight": 1}, {"weight": 9}, {"lost": 1, "weight": 99},
-        {"weight": 9, "shared": 1},
+        {"shared": 5, "weight": 1}, {"shared": 0, "weight": 1}, {"lost": 1, "weight": 1}, {"weight": 9},
+        {"lost": 1, "weight": 99}, {"weight": 9, "shared": 1},
     ]))  # fmt: skip
     marks = Marks(table, "s", "me").follow(verdicts(("q4", "regression", "high")))
     everybody = members(table, marks)["all"]

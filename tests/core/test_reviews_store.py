@@ -287,7 +287,8 @@ if job == "readonly" and os.geteuid() == 0:
     os.setuid(65534)
 for number in range(start, start + 100_000):
     entry = Entry(request_id=f"p{os.getpid()}-{number}", study_id="s", bundle="b", question_id=f"q{number}",
-                  reviewer="r", kind="verdict", item_sha256="c", at="t", verdict="regression", note="n" * (number % 3000))
+                  reviewer="r", kind="verdict", item_sha256="c", at="t", verdict="regression",
+                  note="n" * (number % 3000))
     try:
         saved = store.append(entry)
     except StorageError as error:
