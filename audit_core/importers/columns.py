@@ -71,7 +71,13 @@ def pairs(mapping: Iterable[str]) -> list[tuple[str, str]]:
         left, equals, right = item.partition("=")
         if not (left and equals and right):
             problems.append(
-                Problem("a mapping is not column=name", "such as question_id=qid", repr(shown(item)), "--map")
+                Problem(
+                    "a mapping is not column=name",
+                    "such as question_id=qid",
+                    repr(shown(item)),
+                    "--map",
+                    "Write --map OURS=THEIRS.",
+                )
             )
         found.append((left.strip(), right))
     if problems:
@@ -110,7 +116,13 @@ def plan(found: Iterable[str], mapping: list[tuple[str, str]]) -> Plan:
         if name in COLUMNS and name not in names and not any(name in theirs for theirs in names.values()):
             names[name] = [name]
     problems += [
-        Problem("two columns are mapped to one", f"one name for {column}", ", ".join(map(shown, theirs)), "--map")
+        Problem(
+            "two columns are mapped to one",
+            f"one name for {column}",
+            ", ".join(map(shown, theirs)),
+            "--map",
+            "Map one of them.",
+        )
         for column, theirs in names.items()
         if len(theirs) > 1 and column != "gold"
     ]

@@ -44,16 +44,27 @@ class DelimitedReader:
         self._delimiter = {None: "\t" if tab else ",", "\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
         if len(self._delimiter or "") != 1:
             raise InputError(
-                Problem("the delimiter is not one character", "such as ; or \\t", repr(delimiter), "--delimiter")
+                Problem(
+                    "the delimiter is not one character",
+                    "such as ; or \\t",
+                    repr(delimiter),
+                    "--delimiter",
+                    "Name one character.",
+                )
             )
         self._stream = io.TextIOWrapper(source.open(), encoding="utf-8-sig", newline="")
         self._rows = csv.reader(self._lines(self._stream), delimiter=self._delimiter or ",", strict=True)
-        self._header = self._next() or []
+        try:
+            self._header = self._next() or []
+        except InputError:
+            self.close()
+            raise
         names = [name for name in self._header if name]
         self.columns = list(dict.fromkeys(names))
         self.repeated = {name for name, count in Counter(names).items() if count > 1}
         self.seen = set(names)
         if not names:
+            self.close()
             raise self._error("no header", "column names in the first line", shown(str(self._header)), 1)
 
     def records(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -68,8 +79,9 @@ class DelimitedReader:
             number += 1
             if len(row) != width:
                 found = f"{len(row)} values"
-                error = self._error("a record has another length", f"{width} values", found, self._rows.line_num)
-                problems += error.problems
+                problems += self._error(
+                    "a record has another length", f"{width} values", found, self._rows.line_num
+                ).problems
                 if len(problems) == MOST_PROBLEMS:
                     break
                 continue
@@ -111,7 +123,6 @@ class DelimitedReader:
             yield line
 
     def _error(self, what: str, expected: str, found: str, line: int, action: str = "") -> InputError:
-        self.close()
         where = f"{self._source.name}: line {line}"
         return InputError(Problem(what, expected, found, where, action or "Correct the file; nothing was written."))
 

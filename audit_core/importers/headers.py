@@ -81,5 +81,6 @@ def check_mapping(seen: set[str], mapping: Sequence[tuple[str, str]]) -> None:
 
 def _lack(column: str, source: Source, reader: TableReader, more: str = "") -> Problem:
     names = ", ".join(shown(name, 40) for name in reader.columns[:20])
-    action = suggestion(column, reader.columns) + more
+    taken = "The column of this name is mapped to something else; map another one."
+    action = taken if column in reader.columns else suggestion(column, reader.columns) + more
     return Problem(f"no column {column}", COLUMNS[column], names or "no column", source.name, action)

@@ -27,9 +27,19 @@ def ladder(names: list[str], options: Options) -> tuple[list[str], tuple[str, st
             Problem("the ladder is not the files' states", known, found, "--states", "Name every state once.")
         )
     if ends and (len(ends) != 2 or ends[0] == ends[1] or not set(ends) <= set(names)):
-        problems.append(Problem("no such endpoints", f"two of {known}", ", ".join(map(shown, ends)), "--endpoints"))
+        problems.append(
+            Problem(
+                "no such endpoints",
+                f"two of {known}",
+                ", ".join(map(shown, ends)),
+                "--endpoints",
+                "Write --endpoints OLD,NEW.",
+            )
+        )
     if options.closed_book and options.closed_book not in names:
-        problems.append(Problem("no such state", f"one of {known}", shown(options.closed_book), "--closed-book"))
+        problems.append(
+            Problem("no such state", f"one of {known}", shown(options.closed_book), "--closed-book", "Check the name.")
+        )
     # Estimates are named measure@old-new; a hyphen inside two names could give two pairs one name.
     pairs = [f"{one}-{other}" for one in names for other in names if one != other]
     if len(set(pairs)) < len(pairs):
@@ -44,7 +54,9 @@ def ladder(names: list[str], options: Options) -> tuple[list[str], tuple[str, st
     if order.index(old) > order.index(new):
         if options.states:
             expected = "old before new on the ladder " + ", ".join(map(shown, order))
-            raise InputError(Problem("the endpoints are in reverse", expected, f"{old}, {new}", "--endpoints"))
+            raise InputError(
+                Problem("the endpoints are in reverse", expected, f"{old}, {new}", "--endpoints", "Swap the two.")
+            )
         order = [old, *(name for name in order if name not in ends), new]
     return order, (old, new)
 

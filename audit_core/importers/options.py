@@ -51,14 +51,42 @@ class Options:
         """
         problems = []
         if self.rule not in RULES:
-            problems.append(Problem("no such normalization", "one of " + ", ".join(RULES), repr(self.rule), "--rule"))
+            problems.append(
+                Problem(
+                    "no such normalization",
+                    "one of " + ", ".join(RULES),
+                    repr(self.rule),
+                    "--rule",
+                    "Name one of them.",
+                )
+            )
         if self.gold_separator == "":
-            problems.append(Problem("the separator is empty", "at least one character", "none", "--gold-separator"))
+            problems.append(
+                Problem(
+                    "the separator is empty",
+                    "at least one character",
+                    "none",
+                    "--gold-separator",
+                    "Leave it out, or name one.",
+                )
+            )
         if self.state is not None and not self.state.strip():
-            problems.append(Problem("the state has no name", "text", repr(self.state), "--state"))
+            problems.append(Problem("the state has no name", "text", repr(self.state), "--state", "Name the state."))
         if self.state is not None and self.state_from != "column":
-            problems.append(Problem("the state is named twice", "one of --state and --state-from-…", "both"))
+            problems.append(
+                Problem(
+                    "the state is named twice", "one of --state and --state-from-…", "both", action="Leave one out."
+                )
+            )
         if any(not text.strip() for text in self.unknown):
-            problems.append(Problem("a blank answer cannot stand for UNKNOWN", "text", "''", "--unknown"))
+            problems.append(
+                Problem(
+                    "a blank answer cannot stand for UNKNOWN",
+                    "text",
+                    "''",
+                    "--unknown",
+                    "Name the text that means UNKNOWN.",
+                )
+            )
         if problems:
             raise InputError(problems)

@@ -119,7 +119,7 @@ class Reader:
         for name in self.plan.names.get("gold", ()):
             value = values.get(name)
             raw += value or [] if name in self.repeated else [value]
-        if any(raw):
+        if any(value is not None and value != "" for value in raw):
             self.facts.gold(key, raw, self.options.gold_separator, place)
         tags = self._value(values, "tags")
         if tags is not ABSENT and tags:

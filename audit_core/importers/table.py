@@ -130,15 +130,12 @@ class _Import:
         if self.facts.conflicts:
             raise InputError(self.facts.conflicts)
         if not self.staging.rows:
+            action = "Check the mapping of columns; nothing was written."
+            reasons = [(f.sentence.rstrip("."), f.where) for f in findings(self.tally) if f.severity == "error"]
+            found = f"{sum(self.records):,} records"
             raise InputError(
-                [
-                    Problem("no record can be used", "answers", f"{sum(self.records):,} records, none of them usable"),
-                    *(
-                        Problem(finding.sentence.rstrip("."), where=finding.where)
-                        for finding in findings(self.tally)
-                        if finding.severity == "error"
-                    ),
-                ]
+                [Problem("no record can be used", "answers", found, ", ".join(s.name for s in self.sources), action)]
+                + [Problem(sentence, where=where, action="Correct the files.") for sentence, where in reasons]
             )
         self.staging.index()
 

@@ -1,4 +1,4 @@
-"""Rows meet by id, state and repeat; what cannot be one study is an error that names the ids, before anything is written."""
+"""Rows meet by id, state and repeat; what cannot be one study is an error that names the ids."""
 
 from __future__ import annotations
 
@@ -9,16 +9,7 @@ from pathlib import Path
 import pytest
 
 from audit_core.errors import InputError
-from tests.support.tables import (
-    answers,
-    dossiers,
-    imported,
-    problems,
-    rows,
-    write_csv,
-    write_jsonl,
-    write_text,
-)
+from tests.support.tables import answers, dossiers, imported, problems, rows, write_csv, write_jsonl, write_text
 
 
 def refused(tmp_path: Path, *files: Path, **options: object) -> str:
@@ -55,10 +46,12 @@ def test_states_in_files_of_their_own_meet_by_id(tmp_path: Path) -> None:
 
 def test_integer_and_text_ids_are_one_documented_form(tmp_path: Path) -> None:
     old = write_text(
-        tmp_path / "a.jsonl", "".join(f'{{"question_id":{i},"state":"A","repeat":1,"answer":"x"}}\n' for i in range(224))
+        tmp_path / "a.jsonl",
+        "".join(f'{{"question_id":{i},"state":"A","repeat":1,"answer":"x"}}\n' for i in range(224)),
     )
     new = write_text(
-        tmp_path / "b.jsonl", "".join(f'{{"question_id":"{i}","state":"B","repeat":1,"answer":"y"}}\n' for i in range(224))
+        tmp_path / "b.jsonl",
+        "".join(f'{{"question_id":"{i}","state":"B","repeat":1,"answer":"y"}}\n' for i in range(224)),
     )
     report, study = imported(tmp_path, old, new)
     assert (report.questions, len(answers(study))) == (224, 448)
@@ -129,9 +122,7 @@ def test_the_same_gold_in_another_order_is_the_same(tmp_path: Path) -> None:
 
 def test_a_gold_table_is_joined_one_to_one(tmp_path: Path) -> None:
     gold = [{"question_id": f"q{n}", "gold": json.dumps([f"gold {n}"]), "tags": "x,y", "weight": 5} for n in range(4)]
-    report, study = imported(
-        tmp_path, write_csv(tmp_path / "t.csv", rows(3)), write_csv(tmp_path / "gold.csv", gold)
-    )
+    report, study = imported(tmp_path, write_csv(tmp_path / "t.csv", rows(3)), write_csv(tmp_path / "gold.csv", gold))
     assert len(answers(study)) == 12
     assert dossiers(study)["q2"].gold.aliases == ("gold 2",)
     assert dossiers(study)["q2"].question.tags == ("x", "y")
@@ -163,7 +154,13 @@ def test_missing_cells_and_uneven_repeats_are_listed(tmp_path: Path) -> None:
 
 def test_every_row_is_accounted_for(tmp_path: Path) -> None:
     table = rows(30, ["A", "B"], 2)
-    dirty = [*table, *table[:7], {**table[0], "question_id": ""}, {**table[0], "repeat": "two"}, {**table[0], "state": " "}]
+    dirty = [
+        *table,
+        *table[:7],
+        {**table[0], "question_id": ""},
+        {**table[0], "repeat": "two"},
+        {**table[0], "state": " "},
+    ]
     report, study = imported(tmp_path, write_csv(tmp_path / "t.csv", dirty))
     found = problems(report)
     left_out = found["blank_ids"] + found["unreadable_values"] + found["blank_states"]

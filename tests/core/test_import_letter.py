@@ -24,12 +24,14 @@ from tests.support.tables import (
 
 LETTERS = [
     "None", "NA", "N/A", "null", "NULL", "nan", "NaN", "", "-", "#N/A", "inf", "True", "false",
-    "007", "1e5", "1.10", "+1", "12:30:45", "2024-01-01", "1,000", " lead", "trail ", "\t", "=1+1", "'quoted'", '"', "a,b",
+    "007", "1e5", "1.10", "+1", "12:30:45", "2024-01-01", "1,000", " lead", "trail ", "\t",
+    "=1+1", "'quoted'", '"', "a,b",
     "line\nbreak", "bare\rreturn", "both\r\n", "\u2028", "\u0085", "\x00nul", "\ufeff", "e\u0301", "🙂", "x" * 200_000,
 ]  # fmt: skip
 IDS = [
     "-7013890438520559398", "7089015503030534342", "18446744073709551615", "007", "7", "7.0", "1e5", "None", "nan",
-    "q 1", "q_1", "q/1", "q'1", '"q"', "[q1]", "Q1", "q1", "q1 ", "ｑ1", "a;DROP TABLE cell;--", "../up", "x" * 3_000, "é", "e\u0301",
+    "q 1", "q_1", "q/1", "q'1", '"q"', "[q1]", "Q1", "q1", "q1 ", "ｑ1", "a;DROP TABLE cell;--",
+    "../up", "x" * 3_000, "é", "e\u0301",
 ]  # fmt: skip
 WRITERS = pytest.mark.parametrize(
     "write", [write_csv, write_jsonl, write_parquet], ids=["table.csv", "table.jsonl", "table.parquet"]
@@ -54,7 +56,9 @@ def test_answers_and_ids_survive_to_the_letter(tmp_path: Path, write) -> None:
 
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
-CELL = st.tuples(st.sampled_from(["q1", "q2", "Q2", "q 2"]), st.sampled_from(["A", "B ", "ladder,c"]), st.integers(0, 3))
+CELL = st.tuples(
+    st.sampled_from(["q1", "q2", "Q2", "q 2"]), st.sampled_from(["A", "B ", "ladder,c"]), st.integers(0, 3)
+)
 
 
 @WRITERS
@@ -149,7 +153,9 @@ def test_a_lone_surrogate_is_replaced_and_counted(tmp_path: Path) -> None:
 
 
 def test_line_ends_inside_answers_add_no_rows(tmp_path: Path) -> None:
-    table = [dict(zip(HEADER, ("q1", "A", str(n), text), strict=True)) for n, text in enumerate(("p\rq", "x\r\ny", "z\n"))]
+    table = [
+        dict(zip(HEADER, ("q1", "A", str(n), text), strict=True)) for n, text in enumerate(("p\rq", "x\r\ny", "z\n"))
+    ]
     report, study = imported(tmp_path, write_csv(tmp_path / "t.csv", table))
     assert report.rows == 3
     assert list(answers(study).values()) == ["p\rq", "x\r\ny", "z\n"]

@@ -65,7 +65,7 @@ def test_damaged_jsonl_lines_are_named(capsys, tmp_path: Path, line: bytes, says
     table = tmp_path / "t.jsonl"
     table.write_bytes(GOOD + line + b"\n" + GOOD.replace(b"q1", b"q2"))
     message = refused(capsys, tmp_path, table)
-    assert f"t.jsonl: line 2" in message
+    assert "t.jsonl: line 2" in message
     assert says in message
 
 
@@ -240,8 +240,11 @@ def test_pairs_of_states_keep_names_of_their_own(capsys, tmp_path: Path) -> None
 
 
 def test_a_wrong_column_taken_for_the_state_is_noticed(capsys, tmp_path: Path) -> None:
-    table = write_csv(tmp_path / "t.csv", rows(200))
-    assert "too many states" in refused(capsys, tmp_path, table, options=("--map", "state=question_id"))
+    table = write_csv(tmp_path / "t.csv", [{**row, "note": str(number)} for number, row in enumerate(rows(50))])
+    assert "too many states" in refused(capsys, tmp_path, table, options=("--map", "state=note"))
+    message = refused(capsys, tmp_path, table, options=("--map", "state=question_id"))
+    assert "no column question_id" in message
+    assert "mapped to something else" in message
 
 
 @pytest.mark.parametrize("gold", ["true", "[true]", '[{"text":"x"}]', "[null]", "{}"])
@@ -261,8 +264,7 @@ def test_any_bytes_are_a_study_or_a_refusal(tmp_path_factory, data: bytes, name:
     file.write_bytes((HEAD if head else b"") + data)
     try:
         imported(tmp_path, file)
-    except InputError as error:
-        assert str(error)
+    except InputError:
         assert not (tmp_path / "study").exists()
 
 
@@ -270,11 +272,11 @@ def test_any_bytes_are_a_study_or_a_refusal(tmp_path_factory, data: bytes, name:
 @given(
     record=st.dictionaries(
         st.sampled_from([
-            "question_id", "state", "repeat", "answer", "gold", "evidence", "tags", "status", "error", "weight", "cached",
-            "passage", "time", "other",
+            "question_id", "state", "repeat", "answer", "gold", "evidence", "tags", "status", "error", "weight",
+            "cached", "passage", "time", "other",
         ]),
         st.recursive(
-            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+            st.none() | st.booleans() | st.integers() | st.floats(-1e9, 1e9) | st.text(max_size=5),
             lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
             max_leaves=5,
         ),
