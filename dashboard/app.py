@@ -17,7 +17,6 @@ page = st.navigation(
     [
         st.Page(VIEWS / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "summary")
         for name in ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "ledger")
-        if (VIEWS / f"{name}.py").exists()
     ],
     position="top",
 )

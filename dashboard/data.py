@@ -18,8 +18,8 @@ import streamlit as st
 from audit_core import explore, results
 from audit_core.readmodel import read
 from audit_core.reviews.fold import Progress, progress
-from audit_core.reviews.store import ReviewStore
 from dashboard import runtime
+from dashboard.components.saving import store
 from dashboard.state import Selection
 
 Row = dict[str, Any]
@@ -119,6 +119,11 @@ def _named_by_endpoints(letters: Sequence[str]) -> list[str]:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
+def _members(mark: Stamp, study_id: str, old: str, new: str) -> dict[str, list[str]]:
+    return explore.ladder_members(_arrays(mark, study_id), old, new)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
 def _gaps(mark: Stamp, study_id: str, most: int) -> tuple[int, list[Row]]:
     with read.reader(_path(mark)) as connection:
         found = read.rows(connection, GAPS, study_id)
@@ -138,6 +143,11 @@ GAPS = """
       AND c.state = t.position AND c.repeat = r.repeat)
     ORDER BY 1, 2, 3"""
 """Cells that hold no answer: errors, and repeats that other questions of the state have."""
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _search(mark: Stamp, study_id: str, text: str) -> set[str]:
+    return read.search(_path(mark), study_id, text)
 
 
 def studies() -> list[Row]:
@@ -190,14 +200,14 @@ def paths(study_id: str, kernel: str, old: str, new: str) -> tuple[list[str], di
     return _paths(stamp(), study_id, kernel, old, new)
 
 
+def members(study_id: str, old: str, new: str) -> dict[str, list[str]]:
+    """Ids of the questions behind the counts along the ladder, by the names of the estimates."""
+    return _members(stamp(), study_id, old, new)
+
+
 def gaps(study_id: str, most: int = 500) -> tuple[int, list[Row]]:
     """How many cells hold no answer, and the first of them."""
     return _gaps(stamp(), study_id, most)
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _store(path: Path) -> ReviewStore:
-    return ReviewStore(path)
 
 
 def review(selection: Selection) -> Progress:
@@ -208,7 +218,17 @@ def review(selection: Selection) -> Progress:
     """
     table = columns(selection.study, selection.kernel, selection.old, selection.new)
     flips = [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
-    return progress(_store(runtime.reviews()).fold(), selection.study, flips)
+    return progress(store().fold(), selection.study, flips)
+
+
+def question(study_id: str, question_id: str) -> Row | None:
+    """Everything about one question; not cached, the read takes less than a millisecond."""
+    return read.question(runtime.database(), study_id, question_id)
+
+
+def search(study_id: str, text: str) -> set[str]:
+    """Ids of the questions whose id, text or answers contain a text."""
+    return _search(stamp(), study_id, text)
 
 
 @dataclass(frozen=True, slots=True)

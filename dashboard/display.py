@@ -7,6 +7,7 @@ import html
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,7 +17,7 @@ from audit_core.reviews.export import formula_safe
 from dashboard.components.links import triage_params
 from dashboard.data import Comparison
 from dashboard.figures.palette import DARK, LIGHT, Palette
-from dashboard.numbers import count, decimal, exact, interval, percent, plural, points
+from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, percent, plural, points
 from dashboard.state import KERNELS, Selection
 
 TRIAGE = "views/triage.py"
@@ -27,7 +28,7 @@ STATUS_WORDS = {
     "confirmatory": "confirmatory: computed once, fixed by the protocol",
     "supportive": "supportive",
     "post-hoc": "post-hoc: defined after the results were seen",
-    "exploratory": "exploratory: computed now, outside the locked results",
+    "exploratory": "exploratory: not fixed before the answers were seen",
 }
 
 
@@ -94,6 +95,14 @@ def link(label: str, parameters: Parameters, page: str = TRIAGE) -> None:
     st.page_link(
         page, label=label, query_params=dict(parameters), icon=":material/arrow_forward:", icon_position="right"
     )
+
+
+def opening(text: str, parameters: Parameters | None) -> Markup:
+    """A number in a table as a link to its questions; plain where there is nothing to open."""
+    if not parameters or text in ("0", UNDEFINED):
+        return Markup(plain(text))
+    address = "triage?" + urlencode(dict(parameters), doseq=True)
+    return Markup(f'<a href="{html.escape(address)}">{plain(text)}</a>')
 
 
 def outcome(result: str) -> str:
@@ -192,7 +201,7 @@ def figure(drawing: go.Figure, key: str, alt: str, *, opens: Mapping[str, Parame
     The element's key changes after a click, so that coming back to the page does not repeat the click.
     """
     turns = st.session_state.setdefault("turns", {})
-    event = st.plotly_chart(
+    event: Any = st.plotly_chart(
         drawing,
         key=f"figure-{key}-{turns.get(key, 0)}",
         theme=None,
@@ -202,8 +211,7 @@ def figure(drawing: go.Figure, key: str, alt: str, *, opens: Mapping[str, Parame
         selection_mode="points",
         config={"displayModeBar": False, "responsive": True},
     )
-    selection = getattr(event, "selection", None)
-    points = selection.points if selection else []
+    points = event.selection.points if opens else []
     chosen = [_first(point.get("customdata")) for point in points]
     wanted = next((name for name in chosen if opens and name in opens), None)
     if opens and wanted is not None:
@@ -233,19 +241,22 @@ def three_numbers(comparison: Comparison) -> None:
     columns = st.columns(3)
     with columns[0], st.container(border=True, height="stretch", gap="xsmall"):
         value = exact(across)
-        note = plain(across["reason"]) if exact(within) is None else f"same-snapshot baseline {percent(exact(within))}"
+        note = (
+            plain(brief(across["reason"]))
+            if exact(within) is None
+            else f"same-snapshot baseline {percent(exact(within))}"
+        )
         block(card(f"Still agree across snapshots ({words})", percent(value), note, measured=value is not None))
         link(f"All {plural(comparison.study['questions'], 'question')}", into(selection, queue="all"))
     with columns[1], st.container(border=True, height="stretch", gap="xsmall"):
         value = exact(excess)
-        bounds = f"95% interval {interval(excess)}, one-sided lower bound {decimal(excess['lower'], 2, 100)}"
-        note = plain(excess["reason"]) if value is None or excess["lower"] is None else bounds
+        note = plain(brief(excess["reason"])) if value is None else "<br>".join(map(plain, bounds(excess)))
         block(card(f"Excess churn ({words})", points(value), note, measured=value is not None))
         link("Questions above zero", into(selection, queue="all", contrast=(0.0001, 1)))
     with columns[2], st.container(border=True, height="stretch", gap="xsmall"):
         number = flips["numerator"]
         note = (
-            plain(flips["reason"])
+            plain(brief(flips["reason"]))
             if number is None
             else f"of {plural(flips['denominator'], 'question')}, {percent(exact(flips))}"
         )

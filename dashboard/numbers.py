@@ -54,11 +54,31 @@ def points(value: Number | None, places: int = 2, *, sign: bool = False) -> str:
     return f"{plus}{text} pp"
 
 
+def degenerate(row: Row) -> bool:
+    """True where all questions are equal, so that bounds repeat the estimate and carry no information."""
+    return "degenerate" in row["detail"]
+
+
 def interval(row: Row, places: int = 2) -> str:
-    """The two-sided interval as ``7.19 to 13.31``, in percentage points; empty where there is none."""
-    if row["low"] is None or row["high"] is None:
+    """The two-sided interval as ``7.19 to 13.31``, in percentage points; empty where none means anything."""
+    if row["low"] is None or row["high"] is None or degenerate(row):
         return ""
     return f"{decimal(row['low'], places, 100)} to {decimal(row['high'], places, 100)}"
+
+
+def bounds(row: Row) -> list[str]:
+    """One-sided bound and interval in words, or why there are none."""
+    if degenerate(row):
+        return ["all questions are equal, so bounds say nothing"]
+    if row["lower"] is None:
+        return [row["detail"].get("bounds", "no bounds")]
+    return [f"one-sided 95% lower bound {decimal(row['lower'], 2, 100)}", f"95% interval {interval(row)}"]
+
+
+def brief(reason: str) -> str:
+    """The first clause of a reason, for a card; the whole of it stands in the page's lead."""
+    head, colon, _ = reason.partition(":")
+    return head + "." if colon else reason
 
 
 def count(value: int | None) -> str:

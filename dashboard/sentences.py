@@ -10,7 +10,7 @@ from typing import Any
 
 from dashboard.data import Comparison
 from dashboard.display import plain
-from dashboard.numbers import decimal, exact, percent, points
+from dashboard.numbers import decimal, degenerate, exact, percent, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -48,11 +48,6 @@ def moved(row: Row) -> bool:
     return row["lower"] is not None and row["lower"] > 0 and not degenerate(row)
 
 
-def degenerate(row: Row) -> bool:
-    """True where all questions have the same contrast, so that the bounds carry no information."""
-    return "degenerate" in row["detail"]
-
-
 def decision(comparison: Comparison) -> Row | None:
     """The outcome of the protocol's rule, where the selected pair is the one that the rule is about."""
     study = comparison.study
@@ -66,6 +61,13 @@ def verdict(comparison: Comparison) -> Verdict:
     measurable = {kernel: row for kernel, row in found.items() if exact(row) is not None}
     step = states(comparison)
     rule = decision(comparison)
+    if comparison.study["verified"] == "failed":
+        return Verdict(
+            "bad",
+            "not to be relied on",
+            "Nothing can be concluded from this study: an integrity check failed.",
+            "The numbers below are shown as they were loaded. The Ledger page says which check failed.",
+        )
     if not measurable:
         reasons = sorted({plain(row["reason"]) for row in found.values()})
         return Verdict(

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import data, display
 from dashboard.data import Comparison
 from dashboard.display import Markup, plain
-from dashboard.numbers import count, exact, interval, percent, points
+from dashboard.numbers import brief, count, exact, interval, percent, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -41,10 +41,10 @@ def panel(comparison: Comparison) -> None:
         cells.append(
             (
                 tag,
-                count(excess["population"]),
+                display.opening(count(excess["population"]), display.into(selection, queue="all", tag=tag)),
                 percent(exact(across)),
                 Markup(_slice(excess)),
-                count(flips["numerator"]),
+                display.opening(count(flips["numerator"]), display.into(selection, tag=tag)),
             )
         )
         rows.append(
@@ -72,15 +72,12 @@ def panel(comparison: Comparison) -> None:
         kernel=KERNELS[selection.kernel],
         status="exploratory",
     )
-    with st.container(horizontal=True):
-        for number, tag in enumerate(chosen, 1):
-            display.link(f"Flips of row {number}", display.into(selection, tag=tag))
     display.table(rows, "slices")
 
 
 def _slice(row: Row) -> str:
     value = exact(row)
     if value is None:
-        return plain(row["reason"])
+        return plain(brief(row["reason"]))
     ends = interval(row)
     return points(value) + (f' <span class="mut">({ends})</span>' if ends else "")

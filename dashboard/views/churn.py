@@ -13,7 +13,7 @@ from dashboard.data import Comparison
 from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
 from dashboard.figures.contrast import Level, bootstrap, distribution
-from dashboard.numbers import UNDEFINED, decimal, exact, interval, percent, plural, points
+from dashboard.numbers import UNDEFINED, decimal, degenerate, exact, interval, percent, plural, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -151,12 +151,14 @@ def _contrasts(comparison: Comparison) -> None:
         comparison.pair("rest_contribution", selection.kernel),
         comparison.pair("expected_noise_flips", selection.kernel),
     )
-    text = (
-        f"<b>{plural(flips['numerator'], 'repeat-stable flip')}</b> contribute {points(exact(part))} of excess churn, "
-        f"all other questions {points(exact(rest))}."
-    )
-    if exact(noise) is not None:
-        text += f" Noise alone would be expected to look like {_flips(noise)} of these flips."
+    text = "There are no repeat-stable flips; what there is of excess churn comes from partial disagreement."
+    if flips["numerator"]:
+        text = (
+            f"<b>{plural(flips['numerator'], 'repeat-stable flip')}</b> contribute {points(exact(part))} of excess "
+            f"churn, all other questions {points(exact(rest))}."
+        )
+        if exact(noise) is not None:
+            text += f" Noise alone would be expected to look like {_flips(noise)} of these flips."
     display.block(f'<p class="small">{text}</p>')
     row = comparison.pair("excess_churn", selection.kernel)
     display.facts(
@@ -167,6 +169,10 @@ def _contrasts(comparison: Comparison) -> None:
     )
     if flips["numerator"]:
         display.link(plural(flips["numerator"], "repeat-stable flip"), display.into(selection))
+    outside = [q for q, top in zip(columns["question_id"], columns["numerator"], strict=True) if top is None]
+    if outside:
+        display.note(plain(row["reason"]))
+        display.link(f"{plural(len(outside), 'question')} outside", display.into(selection, queue="all", only=outside))
     display.table(
         [
             {"contrast": level.value, "repeat-stable flips": level.flips, "other questions": level.others}
@@ -192,7 +198,7 @@ def _bootstrap(comparison: Comparison) -> None:
     if value is None or found is None:
         display.empty("There is no bootstrap distribution.", plain(row["reason"] or row["detail"].get("bounds", "")))
         return
-    if sentences.degenerate(row):
+    if degenerate(row):
         display.empty(
             "All questions have the same contrast.",
             "Resampling cannot vary, so the bounds equal the estimate and carry no information.",

@@ -9,9 +9,9 @@ import streamlit as st
 from audit_core.errors import AuditError
 from dashboard import data, display, sentences, state
 from dashboard.data import Comparison
-from dashboard.display import card, plain
+from dashboard.display import Markup, card, plain
 from dashboard.figures.noise import Bar, noise_and_update
-from dashboard.numbers import UNDEFINED, count, decimal, exact, interval, percent, plural, points
+from dashboard.numbers import UNDEFINED, bounds, brief, count, decimal, exact, percent, plural, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def _agreement(comparison: Comparison, selection: state.Selection) -> None:
     kernel = selection.kernel
     across, within = comparison.pair("cross_agreement", kernel), comparison.pair("baseline_agreement", kernel)
     value = exact(across)
-    note = f"same-snapshot baseline {percent(exact(within))}" if value is not None else plain(across["reason"])
+    note = f"same-snapshot baseline {percent(exact(within))}" if value is not None else plain(brief(across["reason"]))
     display.block(
         card(f"Still agree across snapshots ({KERNELS[kernel]})", percent(value), note, measured=value is not None)
     )
@@ -78,10 +78,9 @@ def _excess(comparison: Comparison, selection: state.Selection, kernel: str) -> 
     row = comparison.pair("excess_churn", kernel)
     value = exact(row)
     if value is None:
-        display.block(card(label, UNDEFINED, plain(row["reason"]), measured=False))
+        display.block(card(label, UNDEFINED, plain(brief(row["reason"])), measured=False))
         return
-    note = f"one-sided 95% lower bound {decimal(row['lower'], 2, 100)}<br>95% interval {interval(row)}"
-    display.block(card(label, points(value), note))
+    display.block(card(label, points(value), "<br>".join(map(plain, bounds(row)))))
     flips = comparison.pair("repeat_stable_flips", kernel)["numerator"]
     if flips is not None:
         display.link(plural(flips, "repeat-stable flip"), display.into(selection, kernel=kernel))
@@ -177,38 +176,38 @@ def _progress(comparison: Comparison, flips: Row) -> None:
         return
     said = found.by_verdict
     other = said["regression"] - found.high_impact_regressions
-    rows = [
-        ("reviewed", f"{count(found.reviewed)}" if found.reviewed else "not started", ""),
-        (
-            "regression, high impact",
-            count(found.high_impact_regressions),
-            "bad" if found.high_impact_regressions else "",
-        ),
-        ("regression, other impact", count(other), "") if other else None,
-        ("improvement or acceptable", count(said["improvement"] + said["both_acceptable"]), ""),
-        ("not a real change (judge error)", count(said["not_a_real_change"]), ""),
-        ("both wrong or cannot tell", count(said["both_wrong"] + said["cannot_tell"]), ""),
-        ("invisible to accuracy", _invisible(comparison), ""),
+
+    def opens(number: int, **filters: str) -> Markup:
+        return display.opening(count(number), display.into(selection, **filters))
+
+    def two(label: str, first: str, second: str) -> tuple[str, str, str]:
+        links = " + ".join(opens(said[word], verdict=word) for word in (first, second) if said[word])
+        return label, links or "0", ""
+
+    high = found.high_impact_regressions
+    verdicts = [
+        ("reviewed", opens(found.reviewed, queue="reviewed"), ""),
+        ("regression, high impact", opens(high, verdict="regression", impact="high"), "bad" if high else ""),
+        ("regression, other impact", opens(other, verdict="regression"), ""),
+        two("improvement or acceptable", "improvement", "both_acceptable"),
+        ("not a real change (judge error)", opens(said["not_a_real_change"], verdict="not_a_real_change"), ""),
+        two("both wrong or cannot tell", "both_wrong", "cannot_tell"),
     ]
-    body = "".join(f"<tr><td>{row[0]}</td><td class='n {row[2]}'>{row[1]}</td></tr>" for row in rows if row)
+    rows = verdicts if found.reviewed else [("reviewed", "not started", "")]
+    rows += [("invisible to accuracy", _invisible(comparison), "")]
+    body = "".join(f"<tr><td>{label}</td><td class='n {tone}'>{value}</td></tr>" for label, value, tone in rows)
     share = f"{count(flips['numerator'])} of {count(flips['denominator'])}"
     head = f"<tr><th scope='col'>repeat-stable flips</th><th scope='col' class='n'>{share}</th></tr>"
     display.block(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
-    with st.container(horizontal=True):
-        if found.unreviewed:
-            display.link(f"Review {plural(found.unreviewed, 'open flip')}", display.into(selection, verdict="none"))
-        if found.high_impact_regressions:
-            display.link(
-                plural(found.high_impact_regressions, "high-impact regression"),
-                display.into(selection, verdict="regression", impact="high"),
-            )
-        if comparison.pair("nonmatch_flips", selection.kernel)["numerator"]:
-            display.link("Invisible to accuracy", display.into(selection, fact="all_nonmatch"))
+    if found.unreviewed:
+        display.link(f"Review {plural(found.unreviewed, 'open flip')}", display.into(selection, verdict="none"))
 
 
 def _invisible(comparison: Comparison) -> str:
     row = comparison.pair("nonmatch_flips", comparison.selection.kernel)
-    return "no gold" if row["numerator"] is None else count(row["numerator"])
+    if row["numerator"] is None:
+        return "no gold"
+    return display.opening(count(row["numerator"]), display.into(comparison.selection, fact="all_nonmatch"))
 
 
 def _rule(comparison: Comparison) -> None:

@@ -83,7 +83,12 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
         cells.append(
             (
                 f"{old} → {new}",
-                *(count(flips[k]["numerator"]) for k in shown),
+                *(
+                    display.opening(
+                        count(flips[k]["numerator"]), display.into(comparison.selection, old=old, new=new, kernel=k)
+                    )
+                    for k in shown
+                ),
                 *(Markup(_excess(excess[k])) for k in shown),
             )
         )
@@ -115,11 +120,11 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
     left, right = st.columns([1.2, 1])
     with left:
         display.block(display.grid(columns, cells, numeric=range(1, len(columns))))
-        with st.container(horizontal=True):
-            for index, (old, new) in enumerate(pairwise(names)):
-                number = comparison.named(f"repeat_stable_flips[{kernel}]@{old}-{new}")["numerator"]
-                if number:
-                    display.link(f"{plural(number, 'flip')} of step {index + 1}", opens[str(index)])
+        union = comparison.named(f"adjacent_flips_union[{comparison.study['main_kernel']}]")
+        if union["numerator"]:
+            display.link(
+                f"{plural(union['numerator'], 'question')} flip at one step or more", _behind(comparison, union)
+            )
         display.table(rows, "steps")
     with right:
         if marks:
@@ -133,6 +138,14 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
         kernel=KERNELS[kernel],
         status=row["status"],
     )
+
+
+def _behind(comparison: Comparison, row: Row) -> display.Parameters:
+    """Parameters of a link to the questions that a count along the ladder is about."""
+    old, new = state.default_pair(comparison.study)
+    members = data.members(comparison.selection.study, old, new).get(row["name"], [])
+    kernel = comparison.study["main_kernel"]
+    return display.into(comparison.selection, old=old, new=new, kernel=kernel, queue="all", only=members)
 
 
 def _excess(row: Row) -> str:
@@ -212,9 +225,7 @@ def _middle(comparison: Comparison) -> None:
         if total is None:
             display.empty("There are no endpoint flips to follow.", plain(found["old"]["reason"]))
             continue
-        cells = [
-            (label, count(found[side]["numerator"]), percent(exact(found[side]), 1)) for side, label in SIDES.items()
-        ]
+        cells = [_side(comparison, label, found[side]) for side, label in SIDES.items()]
         display.block(
             f"<h3>{plain(name)}, of {plural(total, 'endpoint flip')}</h3>"
             + display.grid(("its answers side", "flips", "share"), cells, numeric=(1, 2))
@@ -238,12 +249,18 @@ def _middle(comparison: Comparison) -> None:
         display.table(rows, "middle")
 
 
+def _side(comparison: Comparison, label: str, row: Row) -> tuple[object, ...]:
+    number = display.opening(count(row["numerator"]), _behind(comparison, row))
+    return label, number, percent(exact(row), 1)
+
+
 def _returning(comparison: Comparison, names: list[str]) -> None:
     kernel = comparison.study["main_kernel"]
     cells = []
     for before, name, after in zip(names, names[1:], names[2:], strict=False):
         both, back = (comparison.named(f"{m}[{kernel}]@{name}") for m in ("consecutive_flips", "returning_flips"))
-        cells.append((f"{before} → {name} → {after}", count(both["numerator"]), count(back["numerator"])))
+        opened = (display.opening(count(row["numerator"]), _behind(comparison, row)) for row in (both, back))
+        cells.append((f"{before} → {name} → {after}", *opened))
     display.block(
         "<h3>Flips at two steps in a row</h3>"
         + display.grid(("steps", "flip at both", "and return, X → Y → X"), cells, numeric=(1, 2))
@@ -262,9 +279,7 @@ def _anchor(comparison: Comparison) -> None:
         if total is None:
             display.empty("No endpoint flip has a repeat-stable closed-book answer.", plain(found["old"]["reason"]))
             continue
-        cells = [
-            (label, count(found[side]["numerator"]), percent(exact(found[side]), 1)) for side, label in ANCHORS.items()
-        ]
+        cells = [_side(comparison, label, found[side]) for side, label in ANCHORS.items()]
         display.block(
             f"<h3>{plain(name)}, of {plural(total, 'endpoint flip')} with a stable closed-book answer</h3>"
             + display.grid(("it aligns", "flips", "share"), cells, numeric=(1, 2))

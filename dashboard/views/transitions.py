@@ -55,10 +55,12 @@ def _lead(comparison: Comparison, found: dict[str, Row]) -> str:
             f"{plural(total, 'matched repeat')}."
         )
     net, gross = comparison.pair("net_transitions")["numerator"], comparison.pair("gross_transitions")["numerator"]
-    return (
+    text = (
         f"Of {plural(total, 'matched repeat')}, {count(lost)} lost the match and {count(gained)} gained it: a net of "
-        f"{count(net)} hides a gross flow of {count(gross)}. Another {count(unseen)} moved from one miss to another, "
-        "which accuracy cannot see."
+        f"{count(net)} hides a gross flow of {count(gross)}."
+    )
+    return text + (
+        f" Another {count(unseen)} moved from one miss to another, which accuracy cannot see." if unseen else ""
     )
 
 
@@ -70,6 +72,8 @@ def _flows(comparison: Comparison, found: dict[str, Row]) -> None:
     left, right = st.columns([1.15, 1])
     with left, st.container(border=True, height="stretch"):
         display.block("<h2 style='margin-top:0'>Where matched answers went</h2>")
+        if not any(found[kind]["numerator"] for kind in ("lost", "gained", "different_nonmatch")):
+            display.block("<p>Every matched repeat kept its status and, where it missed the gold, its answer.</p>")
         display.figure(
             _drawing(comparison, found, palette), "transitions", "Flows between EM-match and EM-nonmatch", opens=opens
         )
@@ -82,8 +86,13 @@ def _flows(comparison: Comparison, found: dict[str, Row]) -> None:
         )
     with right, st.container(border=True, height="stretch"):
         display.block("<h2 style='margin-top:0'>The same as counts</h2>")
-        cells = [
-            (label, count(found[kind]["numerator"]), percent(exact(found[kind])), _between(found[kind]))
+        cells: list[tuple[object, ...]] = [
+            (
+                label,
+                display.opening(count(found[kind]["numerator"]), opens[kind]),
+                percent(exact(found[kind])),
+                _between(found[kind]),
+            )
             for kind, label in KINDS.items()
         ]
         for measure, label in (
@@ -99,10 +108,6 @@ def _flows(comparison: Comparison, found: dict[str, Row]) -> None:
             "Diagnostic and not noise-corrected: repeats of one state differ too. “Between answers” "
             "leaves out flows from or to UNKNOWN."
         )
-        with st.container(horizontal=True):
-            for kind, word in (("lost", "lost"), ("gained", "gained"), ("different_nonmatch", "different nonmatch")):
-                if found[kind]["numerator"]:
-                    display.link(f"{count(found[kind]['numerator'])} {word}", opens[kind])
         display.table(
             [
                 {
@@ -160,20 +165,13 @@ def _unknown(comparison: Comparison) -> None:
     if not into["numerator"] and not out["numerator"]:
         display.block("<p>No matched repeat went from an answer to UNKNOWN or back.</p>")
         return
+    inward = display.opening(count(into["numerator"]), display.into(selection, queue="all", fact="unknown_in"))
+    outward = display.opening(count(out["numerator"]), display.into(selection, queue="all", fact="unknown_out"))
+    total = count(into["denominator"])
     display.block(
-        f"<p><b>{count(into['numerator'])}</b> matched repeats went from an answer to UNKNOWN ({percent(exact(into))}) "
-        f"and <b>{count(out['numerator'])}</b> from UNKNOWN to an answer ({percent(exact(out))}), "
-        f"of {count(into['denominator'])}.</p>"
+        f"<p><b>{inward}</b> of {total} matched repeats went from an answer to UNKNOWN ({percent(exact(into))}), "
+        f"<b>{outward}</b> from UNKNOWN to an answer ({percent(exact(out))}).</p>"
     )
-    with st.container(horizontal=True):
-        if into["numerator"]:
-            display.link(
-                f"{count(into['numerator'])} into UNKNOWN", display.into(selection, queue="all", fact="unknown_in")
-            )
-        if out["numerator"]:
-            display.link(
-                f"{count(out['numerator'])} out of UNKNOWN", display.into(selection, queue="all", fact="unknown_out")
-            )
 
 
 def _states(comparison: Comparison) -> None:
@@ -224,7 +222,7 @@ def _rate(row: Row) -> str:
         return f'<span class="mut">{plain(row["reason"])}</span>'
     ends = (
         ""
-        if row["low"] is None
+        if not interval(row)
         else (f' <span class="mut">({decimal(row["low"], 2, 100)} to {decimal(row["high"], 2, 100)})</span>')
     )
     return percent(value) + ends
