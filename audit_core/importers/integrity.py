@@ -166,7 +166,7 @@ class Integrity:
                 stats.prose += 1
                 stats.prose_pairs += pairs
                 stats.prose_same += same
-        seen = {cell.evidence for cell in cells if cell.evidence is not None}
+        seen = dict.fromkeys(cell.evidence for cell in cells if cell.evidence is not None)
         self.evidence += sum(cell.evidence is not None for cell in cells)
         if len(seen) > 1:
             self.tally.add("evidence_differs_between_repeats", self.alignment.place(cells[0]))
@@ -182,12 +182,15 @@ class Integrity:
                 if one == other:
                     self.tally.add(kind, f"{self.alignment.place(cell)}: {shown(one)}")
         texts: dict[str, str] = {}
-        for evidence in {cell.evidence for cell in cells if cell.evidence is not None}:
+        ambiguous: dict[str, None] = {}
+        for evidence in dict.fromkeys(cell.evidence for cell in cells if cell.evidence is not None):
             for document_id, _, _, digest in json.loads(evidence):
                 if digest is not None and texts.setdefault(document_id, digest) != digest:
-                    self.tally.add(
-                        "document_ids_with_several_texts", f"{shown(document_id)} ({self.alignment.place(cells[0])})"
-                    )
+                    ambiguous[document_id] = None
+        for document_id in ambiguous:
+            self.tally.add(
+                "document_ids_with_several_texts", f"{shown(document_id)} ({self.alignment.place(cells[0])})"
+            )
 
     def _one_answer(self, number: int, name: str, stats: StateStats) -> None:
         same = sum(
