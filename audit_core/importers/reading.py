@@ -52,6 +52,8 @@ class Reader:
         self._name = {column: plan.name(column) for column in plan.names}
         self.holds_answers = not self._name.keys().isdisjoint(ANSWERING)
         self._by_passage = "passage" in self._name or "passage_id" in self._name
+        self._holds_evidence = self._by_passage or "evidence" in self._name
+        self._holds_calls = not self._name.keys().isdisjoint(("cached", "response_id", "time"))
         if self._by_passage and options.number_repeats:
             raise InputError(
                 Problem(
@@ -183,6 +185,8 @@ class Reader:
         return kind, answer, message
 
     def _evidence(self, values: dict[str, Any]) -> tuple[str | None, int]:
+        if not self._holds_evidence:
+            return None, 0
         raw = self._value(values, "evidence")
         found = None if raw is ABSENT else cells.passages_of(raw)
         # One text, not a list: a row of its own for each passage, as the dedicated columns have it.
@@ -198,6 +202,8 @@ class Reader:
         return json.dumps(documents, ensure_ascii=False), int(single or self._by_passage)
 
     def _call(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[int | None, str | None, str | None]:
+        if not self._holds_calls:
+            return None, None, None
         raw = self._value(values, "cached")
         cached = None
         if raw is not ABSENT:
