@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -21,6 +22,7 @@ from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, percent, p
 from dashboard.state import KERNELS, Selection
 
 TRIAGE = "views/triage.py"
+NOT_WORDS = re.compile(r"[^\w ,.()−-]|_")
 Row = Mapping[str, Any]
 Parameters = Mapping[str, str | list[str]]
 
@@ -91,9 +93,13 @@ def into(selection: Selection, **filters: Any) -> Parameters:
 
 
 def link(label: str, parameters: Parameters, page: str = TRIAGE) -> None:
-    """A link into another page of this session; the label is a literal with numbers, never study text."""
+    """A link into another page of this session; a label renders Markdown, so only words and numbers get through."""
     st.page_link(
-        page, label=label, query_params=dict(parameters), icon=":material/arrow_forward:", icon_position="right"
+        page,
+        label=NOT_WORDS.sub("", label),
+        query_params=dict(parameters),
+        icon=":material/arrow_forward:",
+        icon_position="right",
     )
 
 
@@ -143,9 +149,9 @@ def csv_bytes(rows: Sequence[Row]) -> bytes:
     """
     stream = io.StringIO()
     writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    if rows:
-        writer.writerow([_inert(name) for name in rows[0]])
-    writer.writerows([_inert(value) for value in row.values()] for row in rows)
+    names = list(rows[0]) if rows else []
+    writer.writerow([_inert(name) for name in names])
+    writer.writerows([_inert(row[name]) for name in names] for row in rows)
     return stream.getvalue().encode("utf-8-sig", errors="backslashreplace")
 
 

@@ -1,0 +1,107 @@
+"""Figures draw what they are given, in our colours, with text that stays text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+from dashboard.figures import agreement, contrast, flow, noise, overlap
+from dashboard.figures.palette import DARK, LIGHT, mixed, plain, readable
+from dashboard.figures.palette import contrast as ratio
+
+EVIL = "<b>x</b><a href='https://evil.example'>y</a>"
+THEMES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+
+
+def drawn(palette):
+    """One figure of every kind, with hostile words wherever a study's words can go."""
+    groups = [[flow.Group("a", EVIL, palette.old)], [flow.Group("b", EVIL, palette.new)]]
+    return {
+        "noise": noise.noise_and_update([noise.Bar("semantic", 10.9, 10.25, "10.88", "semantic")], palette),
+        "dots": agreement.dots([agreement.Dot(EVIL, 80, 70, 90, "old", "80%", "x")], palette),
+        "matrix": agreement.matrix([agreement.Tile(EVIL, EVIL, 88.0, "88%", "0-0")], [EVIL], palette),
+        "contrasts": contrast.distribution([contrast.Level(0, 0, 5, "0"), contrast.Level(1, 2, 0, "1")], palette),
+        "bootstrap": contrast.bootstrap([0, 1, 2], [0.2, 0.6, 0.2], palette, estimate=1, lower=0.5, margin=3),
+        "flows": flow.flows([EVIL, EVIL], groups, [flow.Ribbon(0, "a", "b", 3, EVIL, palette.new, "x")], palette),
+        "shares": overlap.shares([0, 1], [50, 50], [40, 60], ["0", "1"], palette),
+        "bubbles": overlap.bubbles([0, 1], [0, 1], [9, 1], [0, 1], ["a", "b"], palette),
+    }
+
+
+@THEMES
+def test_every_figure_sets_its_own_colours_and_template(palette):
+    for name, figure in drawn(palette).items():
+        spec = json.loads(figure.to_json())
+        assert spec["layout"]["font"]["color"] == palette.ink, name
+        assert spec["layout"]["paper_bgcolor"] == "rgba(0,0,0,0)", name
+        assert spec["layout"]["template"]["layout"]["font"]["color"] != "#000001", name
+        assert "NaN" not in figure.to_json(), name
+
+
+@THEMES
+def test_study_words_are_entities_in_figures(palette):
+    for name, figure in drawn(palette).items():
+        assert EVIL not in json.loads(json.dumps(figure.to_json())), name
+        assert "<a href" not in figure.to_json(), name
+    assert plain("a<b & $x$") == "a&lt;b &amp; $x$"
+
+
+@THEMES
+def test_contrast_of_text_and_marks(palette):
+    assert ratio(palette.ink, palette.ground) >= 7
+    assert ratio(palette.muted, palette.ground) >= 4.5
+    for mark in (palette.old, palette.new, palette.neutral, palette.bad, *palette.classes):
+        assert ratio(mark, palette.ground) >= 3, mark
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        ground = mixed(palette.low, palette.high, share)
+        assert ratio(readable(ground, palette), ground) >= 4.5, share
+
+
+def test_a_negative_excess_lies_inside_the_noise():
+    bar = noise.noise_and_update([noise.Bar("k", 40.0, -3.0, "", "k")], LIGHT).data[1]
+    assert list(bar.base) == [37.0]
+    assert list(bar.x) == [3.0]
+
+
+def test_every_tile_takes_clicks():
+    states = ["n1", "n3"]
+    tiles = [agreement.Tile(r, c, 50.0, "50%", f"{r}-{c}") for r in states for c in states]
+    heat, clicks = agreement.matrix(tiles, states, LIGHT).data
+    assert (heat.type, clicks.type) == ("heatmap", "scatter")
+    assert list(clicks.customdata) == ["n1-n1", "n1-n3", "n3-n1", "n3-n3"]
+
+
+def test_ribbons_leave_and_enter_without_overlap():
+    groups = [[flow.Group("a", "a", "#111111"), flow.Group("b", "b", "#111111")]] * 2
+    ribbons = [
+        flow.Ribbon(0, s, t, n, str(n), "#111111", s + t)
+        for s, t, n in (("a", "a", 5), ("a", "b", 3), ("b", "a", 2), ("b", "b", 10))
+    ]
+    figure = flow.flows(["x", "y"], groups, ribbons, LIGHT)
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    starts = sorted((trace.y[-1], trace.y[0]) for trace in bands)
+    ends = sorted((trace.y[flow.STEPS + 1], trace.y[flow.STEPS]) for trace in bands)
+    for edges in (starts, ends):
+        assert all(low >= high - 1e-9 for (_, high), (low, _) in pairwise(edges))
+    thickness = sorted(round((high - low) / (starts[0][1] - starts[0][0]), 6) for low, high in starts)
+    assert len(bands) == 4
+    assert thickness[-1] / thickness[0] == pytest.approx(5)  # 10 to 2
+
+
+def test_an_empty_flow_draws_no_ribbon():
+    groups = [[flow.Group("a", "a", "#111111")], [flow.Group("b", "b", "#111111")]]
+    figure = flow.flows(["x", "y"], groups, [flow.Ribbon(0, "a", "b", 0, "0", "#111111", "ab")], LIGHT)
+    assert not [trace for trace in figure.data if trace.fill == "toself"]
+
+
+def test_figures_import_neither_streamlit_nor_a_database():
+    code = (
+        "import sys, dashboard.figures.agreement, dashboard.figures.contrast, dashboard.figures.flow, "
+        "dashboard.figures.noise, dashboard.figures.overlap; "
+        "sys.exit(any(name in sys.modules for name in ('streamlit', 'sqlite3', 'sqlite_utils')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
