@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from audit_core.estimators import bootstrap, churn, judges, overlap
+from audit_core.estimators import bootstrap, churn, judges, overlap, trajectories
 from audit_core.estimators import transitions as flows
 from audit_core.estimators.catalogue import Settings, all_nonmatch
 from audit_core.estimators.catalogue import pair_estimates as _pair_estimates
@@ -155,6 +155,33 @@ def class_columns(answers: Answers, states: list[str]) -> list[list[str]]:
                 letter = chr(ord("A") + match)
             out[column].append(letter)
     return out
+
+
+def ladder_members(answers: Answers, old: str, new: str) -> dict[str, list[str]]:
+    """Ids of the questions behind the counts along the ladder, by the names of those estimates.
+
+    Args:
+        old, new: The endpoints; the sides of the states between them are about their flips.
+    """
+    name = answers.kernels[-1]
+    kernel, states = answers.kernel(name), answers.states
+    flips = [churn.contrast(kernel, answers.repeats, s, s + 1).flips for s in range(len(states) - 1)]
+    masks = {f"adjacent_flips_union[{name}]": trajectories.union(flips)} if flips else {}
+    for m in range(1, len(states) - 1):
+        masks[f"consecutive_flips[{name}]@{states[m]}"] = flips[m - 1] & flips[m]
+        masks[f"returning_flips[{name}]@{states[m]}"] = trajectories.returning(
+            kernel, answers.repeats, flips[m - 1], flips[m], m - 1, m + 1
+        )
+    o, n = answers.index(old), answers.index(new)
+    endpoint_flips = churn.contrast(kernel, answers.repeats, o, n).flips
+    for s, state in enumerate(states):
+        found = trajectories.sides(kernel, answers.repeats, s, o, n)
+        if o < s < n:
+            masks |= {f"middle_state[{side}]@{state}": endpoint_flips & found[side] for side in trajectories.MIDDLE}
+        elif answers.closed_book[s] and s not in (o, n):
+            aligned = zip(trajectories.ANCHOR, ("old", "new", "third", "mixed"), strict=True)
+            masks |= {f"anchor[{word}]@{state}": endpoint_flips & found[side] for word, side in aligned}
+    return {key: [answers.question_ids[i] for i in np.flatnonzero(mask)] for key, mask in masks.items()}
 
 
 def _slice(answers: Answers, questions: Collection[str] | None) -> Answers:
