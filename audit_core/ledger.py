@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from audit_core.codec import CHAIN, LINE_LIMIT, CodecError, Field, Record, check_fields, decode, encode
+from audit_core.codec import CHAIN, LINE_LIMIT, CodecError, Field, Record, check_fields, decode, encode, plain
 from audit_core.digests import Merkle, sha256
 from audit_core.errors import LedgerError, Problem, StorageError
 
@@ -78,7 +78,7 @@ class Reader:
                     "A locked ledger is never edited; restore the file.",
                 )
             try:
-                record = check_fields(decode(line), self.fields, self.what)
+                record = check_fields(decode(line, deep=False), self.fields, self.what)
             except CodecError as error:
                 raise self._error(number, f"damaged record: {error}") from None
             if record["seq"] != number:
@@ -103,6 +103,52 @@ class Reader:
                 action or "Restore the file from a copy; a ledger is never edited.",
             )
         )
+
+
+class Plain:
+    """Stream of the records of a ledger that was verified before: parsed, not checked line by line.
+
+    Args:
+        path: The ledger.
+        sha256: What the whole file must have; None for a study that is read although a check failed.
+        fields: Admitted fields beside the chain's.
+        what: One record in words, for messages.
+
+    Raises:
+        LedgerError: The file is not the one that was verified, or a line is not a record.
+    """
+
+    def __init__(self, path: Path, sha256: str | None, fields: dict[str, Field], what: str) -> None:
+        self.path, self.sha256, self.what = path, sha256, what
+        self.fields = {**CHAIN, **fields}
+
+    def __iter__(self) -> Iterator[Record]:
+        whole = hashlib.sha256()
+        for number, (line, ended) in enumerate(_lines(self.path)):
+            whole.update(line + b"\n" if ended else line)
+            try:
+                record = plain(line)
+                if self.sha256 is None:
+                    check_fields(record, self.fields, self.what)
+            except CodecError as error:
+                raise LedgerError(
+                    Problem(
+                        f"damaged record: {error}",
+                        where=f"{self.path.name}: line {number + 1}",
+                        action="Restore the file from a copy; a ledger is never edited.",
+                    )
+                ) from None
+            yield record
+        if self.sha256 is not None and whole.hexdigest() != self.sha256:
+            raise LedgerError(
+                Problem(
+                    "the file changed while it was read",
+                    f"sha256 {self.sha256[:12]}…",
+                    f"{whole.hexdigest()[:12]}…",
+                    self.path.name,
+                    "Leave the study alone and run the command again.",
+                )
+            )
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:

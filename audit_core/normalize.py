@@ -119,14 +119,22 @@ def token_f1(rule: Rule, text: str, aliases: Iterable[str]) -> Fraction:
     Raises:
         ValueError: Without an alias token F1 is undefined.
     """
-    words = rule.normalize(text).split()
-    bag = Counter(words)
+    return Fraction(*_best_f1(rule, rule.normalize(text), _checked(aliases)))
+
+
+def _best_f1(rule: Rule, form: str, aliases: tuple[str, ...]) -> tuple[int, int]:
+    words = form.split()
+    bag = Counter(words) if len(words) > 1 else dict.fromkeys(words, 1)
     best = (0, 1)
-    for gold, size in _alias_bags(rule, _checked(aliases)):
-        common = sum(min(count, gold[word]) for word, count in bag.items() if word in gold)
+    for gold, size in _alias_bags(rule, aliases):
+        common = 0
+        for word, count in bag.items():
+            other = gold.get(word)
+            if other:
+                common += count if count < other else other
         if 2 * common * best[1] > best[0] * (len(words) + size):
             best = (2 * common, len(words) + size)
-    return Fraction(*best)
+    return best
 
 
 def _checked(aliases: Iterable[str]) -> tuple[str, ...]:
@@ -149,3 +157,29 @@ def _alias_keys(rule: Rule, aliases: tuple[str, ...]) -> frozenset[str]:
 def _alias_bags(rule: Rule, aliases: tuple[str, ...]) -> tuple[tuple[Counter[str], int], ...]:
     forms = [rule.normalize(alias).split() for alias in aliases]
     return tuple((Counter(form), len(form)) for form in forms)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Everything that one normalization of an answer gives.
+
+    Attributes:
+        key: See `exact_key`.
+        flagged: The normalized form is empty.
+        match: Exact match; None without gold.
+        f1: Token F1 as (numerator, denominator); the denominator is 0 without gold.
+    """
+
+    key: str
+    flagged: bool
+    match: bool | None
+    f1: tuple[int, int]
+
+
+def score(rule: Rule, text: str, aliases: tuple[str, ...]) -> Score:
+    """`exact_key`, `exact_match` and `token_f1` of an answer at once; without an alias only the key is known."""
+    form = rule.normalize(text)
+    key, flagged = (form, False) if form else (" " + text.strip(), True)
+    if not aliases:
+        return Score(key, flagged, None, (0, 0))
+    return Score(key, flagged, key in _alias_keys(rule, aliases), _best_f1(rule, form, aliases))

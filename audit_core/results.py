@@ -17,7 +17,7 @@ from audit_core.estimators.gate import Condition, Outcome, decide
 from audit_core.model import Dossier, Estimate, EstimateStatus
 from audit_core.protocol import Protocol
 from audit_core.study import Study
-from audit_core.tensors import Answers, build
+from audit_core.tensors import Answers, Builder, build
 
 Progress = Callable[[str], None]
 
@@ -35,11 +35,10 @@ def settings_of(protocol: Protocol) -> Settings:
     return Settings(protocol.tail, protocol.draws, protocol.seed, status)
 
 
-def arrays_of(protocol: Protocol, dossiers: Iterable[Dossier]) -> Answers:
-    """A study's answers as arrays."""
+def builder_of(protocol: Protocol) -> Builder:
+    """A builder for the arrays of a study."""
     primary = protocol.primary_judge
-    return build(
-        dossiers,
+    return Builder(
         states=[s.name for s in protocol.states],
         closed_book=[s.closed_book for s in protocol.states],
         rule=protocol.normalization,
@@ -47,6 +46,11 @@ def arrays_of(protocol: Protocol, dossiers: Iterable[Dossier]) -> Answers:
         primary=primary.name if primary else None,
         supplementary=[j.name for j in protocol.judges if j.role == "supplementary"],
     )
+
+
+def arrays_of(protocol: Protocol, dossiers: Iterable[Dossier]) -> Answers:
+    """A study's answers as arrays."""
+    return build(dossiers, builder_of(protocol))
 
 
 def estimate_all(protocol: Protocol, answers: Answers, progress: Progress = lambda _: None) -> list[Estimate]:

@@ -6,16 +6,18 @@ holes and matched repeats are the first min(k, k′) of each state.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from audit_core.kernels.exact import ExactKernel
 from audit_core.kernels.semantic import SemanticKernel
-from audit_core.model import Dossier
-from audit_core.normalize import RULES, Rule, exact_key, exact_match, token_f1
+from audit_core.model import Dossier, Judgment
+from audit_core.normalize import RULES, Score, score
 
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -112,128 +114,163 @@ class Answers:
         )
 
 
-def build(
-    dossiers: Iterable[Dossier],
-    *,
-    states: Sequence[str],
-    closed_book: Sequence[bool],
-    rule: str,
-    unknown_texts: Sequence[str],
-    primary: str | None,
-    supplementary: Sequence[str] = (),
-) -> Answers:
-    """Arrays of a study.
+class Builder:
+    """Arrays of a study, question by question; what it holds grows with the answers as plain integers only.
 
     Args:
-        dossiers: Question by question; only one is held at a time.
+        states: Names in ladder order.
+        closed_book: Of each state.
         rule: Key of `normalize.RULES`.
         unknown_texts: Stripped answers that count as UNKNOWN, ignoring case.
+        primary: Name of the judge whose labels decide semantic agreement.
+        supplementary: Names of the other judges.
     """
-    named = RULES[rule]
-    unknowns = {text.strip().casefold() for text in unknown_texts}
-    place = {name: number for number, name in enumerate(states)}
-    parts: list[_Row] = [_row(dossier, place, named, unknowns) for dossier in dossiers]
-    q, s = len(parts), len(states)
-    r = max((max(part.counts, default=0) for part in parts), default=0) or 1
-    k = max((len(ranked) for part in parts for ranked in part.documents.values()), default=0)
-    judges = ([primary] if primary else []) + list(supplementary)
-    out = Answers(
-        [p.question_id for p in parts],
-        [p.tags for p in parts],
-        tuple(states),
-        tuple(closed_book),
-        np.zeros((q, s), np.int32),
-        np.full((q, s, r), -1, np.int32),
-        np.full((q, s, r), -1, np.int32),
-        np.full((q, s, r), -1, np.int8),
-        np.zeros((q, s, r, 2), np.int32),
-        np.full((q, s, r), -1, np.int8),
-        np.zeros((q, s, r), np.bool_),
-        {name: np.full((q, s * r, s * r), -1, np.int8) for name in judges},
-        {name: np.zeros(q, np.bool_) for name in judges},
-        np.full((q, s, k), -1, np.int32),
-        np.zeros(q, np.bool_),
-        np.zeros((q, s), np.int32),
-        primary,
-        tuple(supplementary),
-    )
-    for i, part in enumerate(parts):
-        out.repeats[i], out.errors[i] = part.counts, part.errors
-        out.repeated_documents[i] = part.repeated_documents
-        for (state, slot), (exact, raw, em, f1, unknown, flagged) in part.answers.items():
-            out.exact[i, state, slot], out.raw[i, state, slot] = exact, raw
-            out.em[i, state, slot], out.f1[i, state, slot] = em, f1
-            out.unknown[i, state, slot], out.flagged[i, state, slot] = unknown, flagged
-        for state, ranked in part.documents.items():
-            out.documents[i, state, : len(ranked)] = ranked
-        for judge, labels in part.labels.items():
-            table = out.labels[judge][i]
-            for (s1, r1), (s2, r2), same in labels:
-                table[s1 * r + r1, s2 * r + r2] = table[s2 * r + r2, s1 * r + r1] = same
-            out.labelled[judge][i] = True
-    return out
 
+    def __init__(
+        self,
+        *,
+        states: Sequence[str],
+        closed_book: Sequence[bool],
+        rule: str,
+        unknown_texts: Sequence[str],
+        primary: str | None,
+        supplementary: Sequence[str] = (),
+    ) -> None:
+        self._states, self._closed = tuple(states), tuple(closed_book)
+        self._primary, self._supplementary = primary, tuple(supplementary)
+        self._place = {name: number for number, name in enumerate(states)}
+        self._rule = RULES[rule]
+        self._unknowns = {text.strip().casefold() for text in unknown_texts}
+        self._ids: list[str] = []
+        self._tags: list[tuple[str, ...]] = []
+        self._counts, self._errors = array("i"), array("i")
+        # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged
+        self._answers = array("i")
+        self._documents: list[tuple[int, int, list[int]]] = []
+        self._repeated = bytearray()
+        self._labels: dict[str, dict[_Layout, tuple[list[int], bytearray]]] = {
+            judge: {} for judge in ((primary,) if primary else ()) + self._supplementary
+        }
 
-@dataclass(slots=True)
-class _Row:
-    question_id: str
-    tags: tuple[str, ...]
-    counts: list[int]
-    errors: list[int]
-    answers: dict[tuple[int, int], tuple[int, int, int, tuple[int, int], int, bool]]
-    labels: dict[str, list[tuple[tuple[int, int], tuple[int, int], int]]]
-    documents: dict[int, list[int]]
-    repeated_documents: bool
+    def add(self, dossier: Dossier) -> list[tuple[Score, int] | None]:
+        """Take in a question.
 
+        Returns:
+            For each of its cells the score and whether it is UNKNOWN; None for an error.
+        """
+        number = len(self._ids)
+        self._ids.append(dossier.question.question_id)
+        self._tags.append(dossier.question.tags)
+        counts, errors = [0] * len(self._states), [0] * len(self._states)
+        slots: dict[tuple[str, int], tuple[int, int]] = {}
+        exact: dict[str, int] = {}
+        raw: dict[str, int] = {}
+        aliases = dossier.gold.aliases if dossier.gold else ()
+        scored: dict[str, tuple[Score, int]] = {}
+        out: list[tuple[Score, int] | None] = []
+        for cell in dossier.cells:
+            state = self._place[cell.state]
+            text = cell.answer
+            if text is None:
+                errors[state] += 1
+                out.append(None)
+                continue
+            found = scored.get(text)
+            if found is None:
+                unknown = int(text.strip().casefold() in self._unknowns)
+                found = scored[text] = score(self._rule, text, aliases), unknown
+            out.append(found)
+            made, unknown = found
+            slot = counts[state]
+            counts[state] += 1
+            slots[cell.state, cell.repeat] = (state, slot)
+            self._answers.extend((
+                number, state, slot, exact.setdefault(made.key, len(exact)), raw.setdefault(text, len(raw)),
+                -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], unknown, int(made.flagged),
+            ))  # fmt: skip
+        self._counts.extend(counts)
+        self._errors.extend(errors)
+        for judge, judgment in dossier.judgments.items():
+            self._label(judge, number, judgment, slots)
+        self._evidence(number, dossier)
+        return out
 
-def _row(dossier: Dossier, place: dict[str, int], rule: Rule, unknowns: set[str]) -> _Row:
-    counts, errors = [0] * len(place), [0] * len(place)
-    answers = {}
-    slots: dict[tuple[str, int], tuple[int, int]] = {}
-    exact_classes: dict[str, int] = {}
-    raw_classes: dict[str, int] = {}
-    aliases = dossier.gold.aliases if dossier.gold and dossier.gold.aliases else None
-    scored: dict[str, tuple[int, tuple[int, int]]] = {}
-    for cell in dossier.cells:
-        state = place[cell.state]
-        if cell.status != "ok" or cell.answer is None:
-            errors[state] += 1
-            continue
-        slot = counts[state]
-        counts[state] += 1
-        slots[cell.state, cell.repeat] = (state, slot)
-        text = cell.answer
-        key, flagged = exact_key(rule, text)
-        if aliases and text not in scored:
-            f1 = token_f1(rule, text, aliases)
-            scored[text] = (int(exact_match(rule, text, aliases)), (f1.numerator, f1.denominator))
-        em, ratio = scored[text] if aliases else (-1, (0, 0))
-        answers[state, slot] = (
-            exact_classes.setdefault(key, len(exact_classes)),
-            raw_classes.setdefault(text, len(raw_classes)),
-            em,
-            ratio,
-            int(text.strip().casefold() in unknowns),
-            flagged,
-        )
-    labels = {}
-    for judge, judgment in dossier.judgments.items():
+    def _label(
+        self, judge: str, number: int, judgment: Judgment, slots: dict[tuple[str, int], tuple[int, int]]
+    ) -> None:
         at = [slots.get(slot) for slot in judgment.slots]
-        labels[judge] = [
-            (a, b, same) for i, j, same in judgment.labels if (a := at[i]) is not None and (b := at[j]) is not None
-        ]
-    documents: dict[int, list[int]] = {}
-    numbers: dict[str, int] = {}
-    repeated = False
-    for evidence in dossier.evidence:
-        state = place[evidence.state]
-        if state in documents:
-            continue  # a later repeat's own evidence; the first stands for the state and the importer has said so
-        ranked = [
-            numbers.setdefault(d.document_id, len(numbers)) for d in sorted(evidence.documents, key=lambda d: d.rank)
-        ]
-        documents[state] = list(dict.fromkeys(ranked))
-        repeated |= len(documents[state]) < len(ranked)
-    return _Row(
-        dossier.question.question_id, dossier.question.tags, counts, errors, answers, labels, documents, repeated
-    )
+        labels = judgment.labels
+        if None in at:
+            labels = tuple(label for label in labels if at[label[0]] is not None and at[label[1]] is not None)
+        layout = (tuple(at), tuple([(i, j) for i, j, _ in labels]))
+        rows, values = self._labels[judge].setdefault(layout, ([], bytearray()))
+        rows.append(number)
+        values.extend([same for _, _, same in labels])
+
+    def _evidence(self, number: int, dossier: Dossier) -> None:
+        numbers: dict[str, int] = {}
+        seen: set[int] = set()
+        repeated = False
+        for evidence in dossier.evidence:
+            state = self._place[evidence.state]
+            if state in seen:
+                continue  # a later repeat's own evidence; the first stands for the state and the importer has said so
+            seen.add(state)
+            ranked = [
+                numbers.setdefault(d.document_id, len(numbers))
+                for d in sorted(evidence.documents, key=lambda d: d.rank)
+            ]
+            distinct = list(dict.fromkeys(ranked))
+            repeated |= len(distinct) < len(ranked)
+            self._documents.append((number, state, distinct))
+        self._repeated.append(repeated)
+
+    def finish(self) -> Answers:
+        """The arrays."""
+        q, s = len(self._ids), len(self._states)
+        counts = np.array(self._counts, np.int32).reshape(q, s)
+        r = int(counts.max(initial=1))
+        k = max((len(ranked) for _, _, ranked in self._documents), default=0)
+        rows = np.frombuffer(self._answers, np.int32).reshape(-1, 10)
+        where = (rows[:, 0], rows[:, 1], rows[:, 2])
+
+        def spread(column: int, kind: type, empty: int) -> npt.NDArray[Any]:
+            table = np.full((q, s, r), empty, kind)
+            table[where] = rows[:, column]
+            return table
+
+        f1 = np.zeros((q, s, r, 2), np.int32)
+        f1[where] = rows[:, 6:8]
+        documents = np.full((q, s, k), -1, np.int32)
+        for number, state, ranked in self._documents:
+            documents[number, state, : len(ranked)] = ranked
+        labels, labelled = {}, {}
+        for judge, layouts in self._labels.items():
+            table: npt.NDArray[np.int8] = np.full((q, s * r, s * r), -1, np.int8)
+            labels[judge] = table
+            asked = labelled[judge] = np.zeros(q, np.bool_)
+            for (at, pairs), (numbers, values) in layouts.items():
+                asked[numbers] = True
+                place = [at[i][0] * r + at[i][1] if at[i] is not None else -1 for i in range(len(at))]  # type: ignore[index]
+                a, b = (np.array([place[pair[side]] for pair in pairs], np.intp) for side in (0, 1))
+                which = np.array(numbers)[:, None]
+                same = np.frombuffer(values, np.int8).reshape(len(numbers), len(pairs))
+                table[which, a, b] = same
+                table[which, b, a] = same
+        return Answers(
+            self._ids, self._tags, self._states, self._closed, counts, spread(3, np.int32, -1), spread(4, np.int32, -1),
+            spread(5, np.int8, -1), f1, spread(8, np.int8, -1), spread(9, np.bool_, 0), labels, labelled, documents,
+            np.frombuffer(self._repeated, np.bool_), np.array(self._errors, np.int32).reshape(q, s), self._primary,
+            self._supplementary,
+        )  # fmt: skip
+
+
+_Layout = tuple[tuple[tuple[int, int] | None, ...], tuple[tuple[int, int], ...]]
+"""Where a judgment's cells stand in the arrays, and which pairs it labels: the same for most questions of a study."""
+
+
+def build(dossiers: Iterable[Dossier], builder: Builder) -> Answers:
+    """Arrays of all questions of a study."""
+    for dossier in dossiers:
+        builder.add(dossier)
+    return builder.finish()

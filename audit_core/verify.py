@@ -469,7 +469,9 @@ class _Verifier:
         if commit is None:
             self._set("C14", "could not check", "Gold was not sealed before the answers.")
         elif self._broken(GOLD, NONCE) or self._failed("C13") or not {GOLD, NONCE} <= self._listed():
-            self._set("C14", "could not check", "Gold or its nonce is not here or not sound; it is locked, not verified.")
+            self._set(
+                "C14", "could not check", "Gold or its nonce is not here or not sound; it is locked, not verified."
+            )
         elif gold_seal((self.path / NONCE).read_bytes(), self._stream(GOLD)) != commit:
             self._fail("C14", f"The gold here is not the gold that was sealed as {commit[:12]}….")
         self._set("C14", "passed", "Gold and nonce give the sealed digest.")
@@ -491,7 +493,7 @@ class _Verifier:
         assert self.protocol is not None
         self.progress("estimates")
         study = Study.__new__(Study)  # the chain was checked here, and a broken chain must not stop this check
-        study.path, study.chain, study.protocol = self.path, self.chain, self.protocol
+        study.path, study.chain, study.protocol, study.trusted = self.path, self.chain, self.protocol, "verified"
         try:
             stored = study.results() or {}
             made = compute(self.protocol, arrays_of(self.protocol, study.dossiers()))

@@ -17,14 +17,15 @@ from typing import Any
 import sqlite_utils
 
 from audit_core import locks as lock_files
-from audit_core.digests import canonical, sha256
+from audit_core.codec import dump
+from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem, StorageError, VerificationError
 from audit_core.explore import columns
 from audit_core.model import CheckResult, Dossier, Estimate
-from audit_core.normalize import RULES, exact_key, exact_match, token_f1
+from audit_core.normalize import Score
 from audit_core.protocol import to_record
 from audit_core.readmodel.schema import INDEXES, SCHEMA_VERSION, TABLES, VIEWS, WITHOUT_ROWID
-from audit_core.results import arrays_of, as_row, decision_of, decision_record, estimate_all, from_record
+from audit_core.results import as_row, builder_of, decision_of, decision_record, estimate_all, from_record
 from audit_core.study import Study
 from audit_core.tensors import Answers
 
@@ -191,7 +192,7 @@ def _build(
                 for c in bad
             ]
             continue
-        _Loader(db, study, path, checks, progress).run()
+        _Loader(db, Study(path, "failed" if bad else "verified"), path, checks, progress).run()
     if failed:
         raise VerificationError(failed)
     for table, indexes in INDEXES.items():
@@ -235,11 +236,10 @@ class _Loader:
         self.connection.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * width)})', rows)
 
     def run(self) -> None:
-        protocol = self.protocol
         self._study_rows()
         if self.study.has("retrieval/passages.jsonl"):
             self._insert("passage", self._passages(), 2)
-        answers = arrays_of(protocol, self._rows(self.study.dossiers()))
+        answers = self._rows(self.study.dossiers())
         if not len(answers):
             raise InputError(
                 Problem(
@@ -342,82 +342,72 @@ class _Loader:
             if digest not in known:
                 yield digest, text
 
-    def _rows(self, dossiers: Iterable[Dossier]) -> Iterator[Dossier]:
-        """Pass dossiers through and write their rows on the way, in batches."""
-        rule = RULES[self.protocol.normalization]
-        unknowns = {text.strip().casefold() for text in self.protocol.unknown_texts}
+    def _rows(self, dossiers: Iterable[Dossier]) -> Answers:
+        """Write the rows of all questions in batches, and build the arrays on the way."""
+        builder = builder_of(self.protocol)
         ladder = {state.name: number for number, state in enumerate(self.protocol.states)}
-        for start, batch in enumerate(_batched(dossiers, BATCH)):
+        position = 0
+        for batch in _batched(dossiers, BATCH):
             questions: list[tuple[Any, ...]] = []
             cells: list[tuple[Any, ...]] = []
             labels: list[tuple[int, int, int, int]] = []
             documents: list[tuple[Any, ...]] = []
-            for number, dossier in enumerate(batch):
-                questions.append(self._question(dossier, start * BATCH + number))
-                keys: dict[tuple[str, int], int] = {}
-                aliases = dossier.gold.aliases if dossier.gold and dossier.gold.aliases else None
-                for cell in dossier.cells:
-                    keys[cell.state, cell.repeat] = self.cell_key
-                    text = cell.answer
-                    key: str | None = None
-                    em = f1 = unknown = None
-                    flagged = False
-                    if text is not None:
-                        key, flagged = exact_key(rule, text)
-                        unknown = int(text.strip().casefold() in unknowns)
-                        if aliases:
-                            em, f1 = int(exact_match(rule, text, aliases)), float(token_f1(rule, text, aliases))
-                    cells.append(
-                        (
-                            self.cell_key,
-                            self.question_key,
-                            ladder[cell.state],
-                            cell.repeat,
-                            cell.status,
-                            text,
-                            cell.error,
-                            key,
-                            em,
-                            f1,
-                            unknown,
-                            int(flagged),
-                            cell.attempts,
-                            cell.source,
-                            cell.record,
-                            None if cell.cached is None else int(cell.cached),
-                        )
-                    )
-                    self.cell_key += 1
+            for dossier in batch:
+                questions.append(self._question(dossier, position))
+                keys = self._cells(dossier, builder.add(dossier), ladder, cells)
                 for name, judgment in dossier.judgments.items():
-                    at = [keys.get(slot) for slot in judgment.slots]
-                    for i, j, same in judgment.labels:
-                        a, b = at[i], at[j]
-                        if a is not None and b is not None:
-                            labels.append((self.judges[name], min(a, b), max(a, b), same))
-                shown: set[str] = set()
-                for evidence in dossier.evidence:
-                    if evidence.state in shown:
-                        continue
-                    shown.add(evidence.state)
-                    documents += [
-                        (
-                            self.question_key,
-                            ladder[evidence.state],
-                            d.rank,
-                            d.document_id,
-                            d.score,
-                            d.title,
-                            d.passage if d.passage in self.passages else None,
-                        )
-                        for d in evidence.documents
+                    judge, at = self.judges[name], [keys.get(slot, 0) for slot in judgment.slots]
+                    labels += [
+                        (judge, a, b, same) if a < b else (judge, b, a, same)
+                        for i, j, same in judgment.labels
+                        if (a := at[i]) and (b := at[j])
                     ]
+                self._documents(dossier, ladder, documents)
                 self.question_key += 1
+                position += 1
             self._insert("question", questions, 9)
             self._insert("cell", cells, 16)
             self._insert("pair_label", sorted(labels), 4)
             self.connection.executemany("INSERT OR IGNORE INTO document VALUES (?, ?, ?, ?, ?, ?, ?)", documents)
-            self.progress(f"{self.protocol.study_id}: loading", start * BATCH + len(batch))
-            yield from batch
+            self.progress(f"{self.protocol.study_id}: loading", position)
+        return builder.finish()
+
+    def _cells(
+        self,
+        dossier: Dossier,
+        scores: Sequence[tuple[Score, int] | None],
+        ladder: dict[str, int],
+        rows: list[tuple[Any, ...]],
+    ) -> dict[tuple[str, int], int]:
+        keys: dict[tuple[str, int], int] = {}
+        question = self.question_key
+        for cell, scored in zip(dossier.cells, scores, strict=True):
+            number = keys[cell.state, cell.repeat] = self.cell_key
+            self.cell_key += 1
+            key = em = f1 = unknown = None
+            flagged = False
+            if scored is not None:
+                made, unknown = scored
+                key, flagged = made.key, made.flagged
+                if made.match is not None:
+                    em, f1 = int(made.match), made.f1[0] / made.f1[1]
+            rows.append((
+                number, question, ladder[cell.state], cell.repeat, cell.status, cell.answer, cell.error, key, em, f1,
+                unknown, int(flagged), cell.attempts, cell.source, cell.record,
+                None if cell.cached is None else int(cell.cached),
+            ))  # fmt: skip
+        return keys
+
+    def _documents(self, dossier: Dossier, ladder: dict[str, int], rows: list[tuple[Any, ...]]) -> None:
+        shown: set[str] = set()
+        for evidence in dossier.evidence:
+            if evidence.state not in shown:
+                shown.add(evidence.state)
+                rows += [
+                    (self.question_key, ladder[evidence.state], d.rank, d.document_id, d.score, d.title,
+                     d.passage if d.passage in self.passages else None)
+                    for d in evidence.documents
+                ]  # fmt: skip
 
     def _question(self, dossier: Dossier, position: int) -> tuple[Any, ...]:
         question = dossier.question
@@ -437,7 +427,7 @@ class _Loader:
             json.dumps(list(question.tags), ensure_ascii=False),
             question.weight,
             None if aliases is None else json.dumps(aliases, ensure_ascii=False),
-            sha256(canonical(content)),
+            sha256(dump(content)),
         )
 
     def _pairs(self, answers: Answers) -> None:

@@ -223,9 +223,10 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
         )
         labels: dict[str, dict[tuple[int, int], int]] = {}
         for label in connection.execute(
-            "SELECT j.judge, l.first, l.second, l.label FROM cell c JOIN pair_label l ON l.first = c.cell_key "
-            "JOIN judge j USING (judge_key) WHERE c.question_key = ?",
-            (key,),
+            "SELECT j.judge, l.first, l.second, l.label FROM cell c JOIN judge j ON j.study_key = ? "
+            "JOIN pair_label l ON l.judge_key = j.judge_key AND l.first = c.cell_key "
+            "WHERE c.question_key = ?",
+            (study_key, key),
         ):
             table = labels.setdefault(label[0], {})
             table[label[1], label[2]] = table[label[2], label[1]] = label[3]
@@ -264,8 +265,9 @@ def coverage(path: Path, study_id: str) -> list[Row]:
         return rows(
             connection,
             "WITH n AS (SELECT count(*) AS total FROM question q JOIN study s USING (study_key) WHERE s.study_id = ?1) "
-            "SELECT t.position, t.state, t.label, c.repeat, sum(c.status = 'ok') AS ok, sum(c.status <> 'ok') AS errors, "
-            "n.total - count(*) AS missing, sum(coalesce(c.attempts, 1)) AS attempts FROM n, study s "
+            "SELECT t.position, t.state, t.label, c.repeat, sum(c.status = 'ok') AS ok, "
+            "sum(c.status <> 'ok') AS errors, n.total - count(*) AS missing, "
+            "sum(coalesce(c.attempts, 1)) AS attempts FROM n, study s "
             "JOIN state t USING (study_key) JOIN question q USING (study_key) "
             "JOIN cell c ON c.question_key = q.question_key AND c.state = t.position WHERE s.study_id = ?1 "
             "GROUP BY t.position, c.repeat ORDER BY t.position, c.repeat",
@@ -332,7 +334,8 @@ def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
         labels = _grouped(
             connection.execute(
                 "SELECT c.question_key, j.judge, l.first, l.second, l.label FROM question q "
-                "JOIN cell c USING (question_key) JOIN pair_label l ON l.first = c.cell_key JOIN judge j USING (judge_key) WHERE q.study_key = ? "
+                "JOIN cell c USING (question_key) JOIN judge j USING (study_key) "
+                "JOIN pair_label l ON l.judge_key = j.judge_key AND l.first = c.cell_key WHERE q.study_key = ? "
                 "ORDER BY c.question_key",
                 (key,),
             )

@@ -16,8 +16,8 @@ TABLES: dict[str, str] = {
         label TEXT NOT NULL, closed_book INTEGER NOT NULL, repeats INTEGER NOT NULL,
         PRIMARY KEY (study_key, position), UNIQUE (study_key, state)""",
     "question": """
-        question_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL,
-        question_id TEXT NOT NULL, text TEXT, tags TEXT NOT NULL, weight INTEGER, gold TEXT,
+        question_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study,
+        position INTEGER NOT NULL, question_id TEXT NOT NULL, text TEXT, tags TEXT NOT NULL, weight INTEGER, gold TEXT,
         content_sha256 TEXT NOT NULL, UNIQUE (study_key, question_id)""",
     "cell": """
         cell_key INTEGER PRIMARY KEY, question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL,
@@ -35,10 +35,11 @@ TABLES: dict[str, str] = {
         document_id TEXT NOT NULL, score TEXT, title TEXT NOT NULL, passage TEXT REFERENCES passage,
         PRIMARY KEY (question_key, state, rank)""",
     "pair": """
-        pair_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study, old TEXT NOT NULL, new TEXT NOT NULL,
-        role TEXT NOT NULL, UNIQUE (study_key, old, new)""",
+        pair_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study,
+        old TEXT NOT NULL, new TEXT NOT NULL, role TEXT NOT NULL, UNIQUE (study_key, old, new)""",
     "contrast": """
-        pair_key INTEGER NOT NULL REFERENCES pair, kernel TEXT NOT NULL, question_key INTEGER NOT NULL REFERENCES question,
+        pair_key INTEGER NOT NULL REFERENCES pair, kernel TEXT NOT NULL,
+        question_key INTEGER NOT NULL REFERENCES question,
         within_old INTEGER, within_old_pairs INTEGER NOT NULL, within_new INTEGER, within_new_pairs INTEGER NOT NULL,
         crossing INTEGER, cross_pairs INTEGER NOT NULL, numerator INTEGER, denominator INTEGER, flip INTEGER NOT NULL,
         PRIMARY KEY (pair_key, kernel, question_key)""",
@@ -51,7 +52,8 @@ TABLES: dict[str, str] = {
         open_triangles INTEGER NOT NULL, judges_disagree INTEGER NOT NULL,
         PRIMARY KEY (pair_key, question_key)""",
     "estimate": """
-        study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, name TEXT NOT NULL, measure TEXT NOT NULL,
+        study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, name TEXT NOT NULL,
+        measure TEXT NOT NULL,
         kernel TEXT, old TEXT, new TEXT, value REAL, numerator INTEGER, denominator INTEGER, lower REAL, low REAL,
         high REAL, unit TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, population INTEGER NOT NULL,
         excluded INTEGER NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (study_key, name)""",
@@ -59,11 +61,13 @@ TABLES: dict[str, str] = {
         study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, check_id TEXT NOT NULL,
         title TEXT NOT NULL, result TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (study_key, check_id)""",
     "lock": """
-        study_key INTEGER NOT NULL REFERENCES study, number INTEGER NOT NULL, gate TEXT NOT NULL, sha256 TEXT NOT NULL,
+        study_key INTEGER NOT NULL REFERENCES study, number INTEGER NOT NULL, gate TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
         prev TEXT NOT NULL, created TEXT NOT NULL, files TEXT NOT NULL, counts TEXT NOT NULL, note TEXT NOT NULL,
         PRIMARY KEY (study_key, number)""",
     "finding": """
-        study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, severity TEXT NOT NULL, kind TEXT NOT NULL,
+        study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, severity TEXT NOT NULL,
+        kind TEXT NOT NULL,
         count INTEGER NOT NULL, place TEXT NOT NULL, sentence TEXT NOT NULL, PRIMARY KEY (study_key, position)""",
 }
 """Column definitions by table, in an order that satisfies the foreign keys."""
@@ -73,7 +77,6 @@ WITHOUT_ROWID = {"pair_label", "document", "contrast", "fact"}
 INDEXES: dict[str, tuple[str, ...]] = {
     "question": ("study_key, position",),
     "cell": ("question_key, state, repeat",),
-    "pair_label": ("first",),
     "contrast": ("pair_key, kernel, flip",),
 }
 

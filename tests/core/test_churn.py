@@ -16,7 +16,7 @@ from audit_core.kernels.exact import ExactKernel
 from audit_core.model import Cell, Dossier, Gold, Judgment, Question
 from audit_core.results import arrays_of
 from audit_core.study import Study
-from audit_core.tensors import build
+from audit_core.tensors import Builder, build
 from tests.support import oracle
 from tests.support.shared import shared
 from tests.support.simulator import StudySimulator
@@ -38,8 +38,8 @@ def mini() -> tuple[list[Dossier], dict]:
 @pytest.mark.parametrize(("kernel", "key"), [("exact", "exact"), ("semantic", "sem")])
 def test_mini_set(kernel: str, key: str) -> None:
     dossiers, expected = mini()
-    answers = build(dossiers, states=("L", "H"), closed_book=(False, False), rule="nq_open/1", unknown_texts=("UNKNOWN",),
-                    primary="primary")
+    answers = build(dossiers, Builder(states=("L", "H"), closed_book=(False, False), rule="nq_open/1",
+                                      unknown_texts=("UNKNOWN",), primary="primary"))
     found = churn.contrast(answers.kernel(kernel), answers.repeats, 0, 1)
     seen = 0
     for i, question in enumerate(answers.question_ids):
