@@ -45,6 +45,16 @@ PASSAGE: dict[str, Field] = {
     "text": (lambda v: type(v) is str, "text", True),
 }
 
+RESULTS_FIELDS: dict[str, Field] = {
+    "v": (lambda v: v == 1, "1", True),
+    "kind": (lambda v: v == "audit.results", "audit.results", True),
+    "study_id": (lambda v: type(v) is str, "text", True),
+    "tool": (lambda v: type(v) is dict, "an object", True),
+    "estimates": (lambda v: type(v) is list and all(type(e) is dict for e in v), "a list of objects", True),
+    "decision": (lambda v: v is None or type(v) is dict, "an object or null", True),
+    "stream": (lambda v: v is None or type(v) is dict, "an object or null", True),
+}
+
 SHAPES: dict[str, tuple[dict[str, Field], str]] = {
     QUESTIONS: (codec.QUESTION, "question"),
     PRIMARY: (codec.EVIDENCE, "evidence"),
@@ -188,6 +198,7 @@ class Study:
             return None
         try:
             record: Record = decode((self.path / RESULTS).read_bytes().removesuffix(b"\n"))
+            codec.check_fields(record, RESULTS_FIELDS, "results")
         except (CodecError, OSError) as error:
             raise InputError(
                 Problem(f"the results cannot be read: {error}", where=RESULTS, action="Restore them from a copy.")

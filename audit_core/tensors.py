@@ -235,7 +235,7 @@ class Builder:
         where = (rows[:, 0], rows[:, 1], rows[:, 2])
 
         def spread(column: int, kind: type, empty: int) -> npt.NDArray[Any]:
-            table = np.full((q, s, r), empty, kind)
+            table: npt.NDArray[Any] = np.full((q, s, r), empty, kind)
             table[where] = rows[:, column]
             return table
 

@@ -246,6 +246,8 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
 
 def search(path: Path, study_id: str, text: str) -> set[str]:
     """Ids of the questions whose id, text or answers contain a text, ignoring ASCII case."""
+    if "\x00" in text:
+        return set()  # LIKE would end the pattern there and find everything
     pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     with reader(path) as connection:
         return {
