@@ -13,6 +13,7 @@ from audit_core.importers.align import Alignment
 from audit_core.importers.options import Options
 from audit_core.importers.sources import Source
 from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Staging
+from audit_core.importers.values import scrub
 from audit_core.model import Cell, Document, Evidence, Finding, Gold, Question, State
 from audit_core.protocol import Protocol
 from audit_core.protocol import Source as SourceRecord
@@ -60,7 +61,7 @@ def protocol(
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
     return Protocol(
         study_id=study_id(path.name),
-        title=options.title or path.name,
+        title=scrub(options.title or path.name)[0],
         origin="imported",
         provenance=f"Imported from {names}; nothing but the files shows how the answers were made.",
         generator="not recorded",

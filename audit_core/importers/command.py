@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from audit_core.errors import visible
+from audit_core.errors import InputError, Problem, visible
 from audit_core.importers.columns import COLUMNS
 from audit_core.importers.options import Options
 from audit_core.importers.report import ImportReport, described
 from audit_core.importers.table import Progress, import_table
+from audit_core.importers.values import scrub
 from audit_core.normalize import RULES
 
 DESCRIPTION = "Import tables of answers (CSV, JSONL or Parquet, one row an answer) as one locked study."
@@ -53,6 +54,9 @@ def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str,
     pairs = [item for item in args.map if "=" in item or not Path(item).exists()]
     files = [*args.files, *(item for item in args.map if item not in pairs)]
     origin = "file" if args.state_from_file else "folder" if args.state_from_folder else "column"
+    for text in (args.state, args.closed_book, *args.states, *args.endpoints, *(args.unknown or ())):
+        if text is not None and scrub(text)[1]:
+            raise InputError(Problem("an option is not valid text", "UTF-8", repr(text), action="Write it in UTF-8."))
     options = Options(
         mapping=tuple(pairs),
         state=args.state,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from audit_core.errors import visible
@@ -63,6 +64,16 @@ class Coverage:
             examples.append(question_id)
         if self.questions <= EACH_QUESTION:
             self._each.append((question_id, pattern))
+
+    def strangers(self) -> list[tuple[str, str]]:
+        """Pairs of states without a question that both answered."""
+        answered = [[OK in part for part in pattern] for pattern in self._patterns]
+        pairs = combinations(range(len(self.states)), 2)
+        return [
+            (self.states[one], self.states[other])
+            for one, other in pairs
+            if self.ok[one] and self.ok[other] and not any(row[one] and row[other] for row in answered)
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """Counts by state and the grid, one line a question or one line a pattern."""

@@ -29,6 +29,8 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "{its|their} cells; such agreement means nothing, and churn against it is not churn between answers.",
         "states_without_answers": "{# state has|# states have} no answer at all; agreement within {it|them} and "
         "churn against {it|them} cannot be measured.",
+        "states_without_common_questions": "{# pair|# pairs} of states {has|have} no question that both answered: "
+        "nothing can be compared. Check that the files spell ids alike.",
         "errors_as_answers": "{# answer reads|# answers read} like transport errors; as answers they count as "
         "change. Give their rows the status error to keep them out of every denominator.",
         "no_noise_floor": "{# state has|# states have} one repeat only: there is no noise floor, so excess churn "

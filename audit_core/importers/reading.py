@@ -16,7 +16,7 @@ from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entr
 from audit_core.importers.tally import Tally
 from audit_core.importers.values import ABSENT, Number, shown
 
-ID_LIMIT, STATE_LIMIT, MOST_STATES = 4_096, 200, 100
+ID_LIMIT, STATE_LIMIT, MOST_STATES, MOST_REPEATS = 4_096, 200, 100, 1_000
 ANSWERING = ("answer", "error", "state", "repeat")
 """A file with none of these columns holds questions or gold, and is joined to the others by id."""
 _OK = {"", "ok", "success", "succeeded", "completed", "complete", "done", "true"}
@@ -64,6 +64,7 @@ class Reader:
                     "Add a repeat column.",
                 )
             )
+        self._repeats: set[int] = set()
         names = {"column": None, "file": self.source.path.stem, "folder": self.source.path.absolute().parent.name}
         self._state_of_all = options.state or names[options.state_from]
 
@@ -151,7 +152,13 @@ class Reader:
             raw = self._value(values, "repeat")
             if raw is ABSENT or raw is None or raw == "":
                 raise _UnplacedError("blank_repeats")
-            return cells.whole_of(raw)
+            repeat = cells.whole_of(raw)
+            self._repeats.add(repeat)
+            if len(self._repeats) > MOST_REPEATS:
+                action = "Number the calls of a question in one state 1, 2, …; a seed or a row number is no repeat."
+                found, where = f"more, such as {repeat}", self.source.name
+                raise InputError(Problem("too many repeats", f"at most {MOST_REPEATS:,}", found, where, action))
+            return repeat
         if not self.options.number_repeats:
             return 1
         self.counters[key, state] = self.counters.get((key, state), 0) + 1

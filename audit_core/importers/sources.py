@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import BinaryIO, Literal
 
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, Problem, StorageError
+from audit_core.importers.values import scrub
 
 Format = Literal["csv", "jsonl", "parquet"]
 
@@ -102,17 +104,31 @@ def find(paths: Iterable[Path], skipped: Callable[[str, str], None]) -> list[Sou
             skipped(path.name, "a hidden twin that archives made on a Mac hold")
         else:
             files.append(path)
-    twice = {str(path) for path in files if sum(path.resolve() == other.resolve() for other in files) > 1}
-    problems += [Problem("the same file twice", where=name, action="Name each file once.") for name in sorted(twice)]
+    resolved = Counter(path.resolve() for path in files)
+    problems += [
+        Problem("the same file twice", where=str(path), action="Name each file once.")
+        for path, count in resolved.items()
+        if count > 1
+    ]
     if not files and not problems:
         problems.append(
             Problem("nothing to read", "at least one CSV, JSONL or Parquet file", "none", action="Name a file.")
         )
     if problems:
         raise InputError(problems)
-    plain_names = [path.name for path in files]
-    names = [path.name if plain_names.count(path.name) == 1 else "/".join(path.parts[-2:]) for path in files]
-    return [_source(path, name) for path, name in zip(files, names, strict=True)]
+    return [_source(path, name) for path, name in zip(files, _names(files), strict=True)]
+
+
+def _names(files: list[Path]) -> list[str]:
+    """The shortest end of each path that tells it from the others; the rest of the path is nobody's business."""
+    names = []
+    for path in files:
+        others = [other for other in files if other is not path and other.name == path.name]
+        size = 1
+        while any(other.parts[-size:] == path.parts[-size:] for other in others) and size < len(path.parts):
+            size += 1
+        names.append(scrub("/".join(path.parts[-size:]))[0])  # a name may be bytes that are no text
+    return names
 
 
 def _inside(folder: Path, skipped: Callable[[str, str], None]) -> list[Path]:

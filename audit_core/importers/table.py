@@ -239,6 +239,8 @@ class _Import:
         if len({len(repeats) for repeats in coverage.repeats}) > 1:
             counts = ", ".join(f"{shown(n)} {len(r)}" for n, r in zip(self.ladder, coverage.repeats, strict=True))
             self.tally.add("uneven_repeats", counts)
+        for one, other in coverage.strangers():
+            self.tally.add("states_without_common_questions", f"{shown(one)} and {shown(other)}")
         self.tally.add("no_semantic_labels")
         if not integrity.gold:
             self.tally.add("no_gold")

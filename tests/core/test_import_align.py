@@ -218,3 +218,18 @@ def test_a_cell_of_blank_passage_rows_has_a_blank_answer(tmp_path: Path) -> None
     assert answers(study) == {("q", "A", 1): ""}
     assert [d.rank for d in dossiers(study)["q"].evidence[0].documents] == [1, 2]
     assert problems(report)["blank_answers"] == 1
+
+
+def test_states_that_share_no_question_are_named(tmp_path: Path) -> None:
+    other = [{**row, "question_id": "x" + row["question_id"]} for row in rows(3, ["B"])]
+    report, _ = imported(tmp_path, write_csv(tmp_path / "t.csv", rows(3, ["A"]) + other + rows(1, ["C"])))
+    found = next(finding for finding in report.problems if finding.kind == "states_without_common_questions")
+    assert (found.count, found.where) == (2, "A and B; B and C")
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for folder in ("x/in", "y/in", "z"):
+        (tmp_path / folder).mkdir(parents=True)
+        write_csv(tmp_path / folder / "t.csv", rows(1, [folder]))
+    report, _ = imported(tmp_path, *(tmp_path / folder / "t.csv" for folder in ("x/in", "y/in", "z")))
+    assert [file["name"] for file in report.files] == ["x/in/t.csv", "y/in/t.csv", "z/t.csv"]

@@ -293,3 +293,19 @@ def test_any_record_is_a_cell_or_counted_or_refused(tmp_path_factory, record: di
     left_out = sum(f.count for f in report.problems if f.severity == "error")
     duplicates = sum(f.count for f in report.problems if f.kind == "duplicate_rows")
     assert len(answers(study)) + left_out + duplicates == 2
+
+
+def test_seeds_are_no_repeats(capsys, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [{**row, "repeat": str(n)} for n, row in enumerate(rows(300))])
+    assert "too many repeats" in refused(capsys, tmp_path, table)
+
+
+def test_names_that_are_no_text(tmp_path: Path, capsys) -> None:
+    table = write_csv(tmp_path / "t.csv", rows(1))
+    odd = tmp_path / "caf\udce9.csv"
+    table.rename(odd)
+    report, study = imported(tmp_path, odd)
+    assert study.protocol.sources[0].name == report.files[0]["name"] == "caf\ufffd.csv"
+    assert "not valid text" in refused(
+        capsys, tmp_path, odd, options=("--study", str(tmp_path / "x"), "--unknown", "\udce9")
+    )

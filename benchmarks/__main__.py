@@ -1,0 +1,56 @@
+"""Run the benchmarks and write docs/benchmarks.md: ``python -m benchmarks [estimation] [loading] [browser]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import browser, estimation, loading, machine
+
+REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+PARTS = ("estimation", "loading", "browser")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS) + "; all by default")
+    parser.add_argument("--small", action="store_true", help="small sizes, to try the benchmark itself; writes nothing")
+    arguments = parser.parse_args()
+    parts = arguments.parts or list(PARTS)
+    if not set(parts) <= set(PARTS):
+        parser.error(f"parts are {', '.join(PARTS)}")
+    small = arguments.small
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench` from one run. Times belong to the machine below; the ratios say more.",
+        "",
+        *(f"- {line}" for line in machine.described()),
+        "",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if "estimation" in parts:
+            timings = estimation.measure(say, estimation.SIZES[:2] if small else estimation.SIZES)
+            peaks = estimation.memory(10_000 if small else estimation.SIZES[-1])
+            lines += estimation.written(timings, peaks, estimation.whole_study())
+        if "loading" in parts:
+            answers = 20_000 if small else loading.ANSWERS
+            lines += loading.written(loading.measure(folder, say, answers), answers)
+        if "browser" in parts:
+            lines += browser.written(browser.measure(folder, say, browser.SIZES[:1] if small else browser.SIZES))
+    text = "\n".join(lines)
+    print(text)
+    if not small and set(parts) == set(PARTS):
+        REPORT.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
