@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.util
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from audit_core import __version__, bundled
 from audit_core.console import Progress, estimate_table, rule, table
@@ -301,7 +302,7 @@ def _load_studies(paths: list[Path], db: Path, allow_failed: bool) -> Facts:
 
 
 def _dashboard(arguments: argparse.Namespace) -> Result:
-    return None, "", _launch(arguments.db, arguments.reviews, arguments)
+    _launch(arguments.db, arguments.reviews, arguments)
 
 
 def _demo(arguments: argparse.Namespace) -> Result:
@@ -309,22 +310,24 @@ def _demo(arguments: argparse.Namespace) -> Result:
     folder.mkdir(parents=True, exist_ok=True)
     facts = _load_studies(bundled.studies(), folder / "audit.db", False)
     print(f"Verified and loaded {', '.join(facts['studies'])}.", file=sys.stderr, flush=True)
-    return None, "", _launch(folder / "audit.db", folder / "reviews.db", arguments)
+    _launch(folder / "audit.db", folder / "reviews.db", arguments)
 
 
-def _launch(db: Path, reviews: Path, arguments: argparse.Namespace) -> int:
-    try:
-        from dashboard.launch import launch
-    except ImportError as error:
+def _launch(db: Path, reviews: Path, arguments: argparse.Namespace) -> NoReturn:
+    if importlib.util.find_spec("dashboard") is None or importlib.util.find_spec("streamlit") is None:
         raise InputError(
             Problem(
                 "the dashboard is not installed",
-                "streamlit and plotly",
-                str(error),
+                "the packages dashboard and streamlit",
+                "not both",
                 action="Install it with: pip install snapshot-audit",
             )
-        ) from error
-    return launch(db, reviews, arguments.port, arguments.host)
+        )
+    # A process of its own: the core never imports the dashboard, and -P keeps a folder of that name out of the way.
+    command = [sys.executable, "-P", "-m", "dashboard", "--db", str(db), "--reviews", str(reviews),
+               "--port", str(arguments.port), "--host", arguments.host]  # fmt: skip
+    sys.stdout.flush()
+    os.execv(command[0], command)  # noqa: S606
 
 
 def _port(text: str) -> int:

@@ -13,8 +13,9 @@ import numpy as np
 
 from audit_core.estimators import bootstrap, churn, judges, overlap, trajectories
 from audit_core.estimators import transitions as flows
-from audit_core.estimators.catalogue import Settings, all_nonmatch
-from audit_core.estimators.catalogue import pair_estimates as _pair_estimates
+from audit_core.estimators.bounds import Settings
+from audit_core.estimators.pairs import all_nonmatch
+from audit_core.estimators.pairs import pair_estimates as _pair_estimates
 from audit_core.model import Estimate
 from audit_core.tensors import Answers
 

@@ -12,8 +12,10 @@ from audit_core import __version__
 from audit_core.codec import INT_LIMIT, Record
 from audit_core.errors import InputError, Problem
 from audit_core.estimators import bootstrap, churn, stream
-from audit_core.estimators.catalogue import Settings, judge_estimates, ladder_estimates, pair_estimates, state_estimates
+from audit_core.estimators.bounds import Settings
+from audit_core.estimators.catalogue import judge_estimates, ladder_estimates, state_estimates
 from audit_core.estimators.gate import Condition, Outcome, decide
+from audit_core.estimators.pairs import pair_estimates
 from audit_core.model import Dossier, Estimate, EstimateStatus
 from audit_core.protocol import Protocol
 from audit_core.study import Study

@@ -8,7 +8,7 @@ from math import lcm
 import numpy as np
 
 from audit_core.estimators import churn
-from audit_core.estimators.catalogue import Settings, bounded
+from audit_core.estimators.bounds import Settings, bounded
 from audit_core.model import Estimate
 from audit_core.tensors import Answers
 

@@ -90,7 +90,10 @@ class Alignment:
             action = "Write ids in one form, or give one of the two questions another id."
         else:
             found = f"{_words(one)} and {_words(other)}"
-            action = "Number the repeats in a column, or add --number-repeats where rows without one are repeats."
+            action = (
+                "Check the columns of state and repeat, or add --number-repeats where rows of one question and state are "
+                "repeats without a number."
+            )
         self.conflicts.append(
             Problem(
                 f"two rows for the cell {self.place(one)}",

@@ -133,16 +133,21 @@ def plan(found: Iterable[str], mapping: list[tuple[str, str]]) -> Plan:
     return Plan({column: tuple(theirs) for column, theirs in names.items()}, wanted, ignored)
 
 
+def candidate(column: str, found: Iterable[str]) -> str | None:
+    """The name in a file that probably stands for a column of ours."""
+    simple = {name.strip().casefold().replace(" ", "_").replace("-", "_"): name for name in found}
+    return next((simple[word] for word in (column, *_WORDS.get(column, ())) if word in simple), None)
+
+
 def suggestion(column: str, found: Iterable[str]) -> str:
     """What to write for a column that a file calls something else."""
     found = list(found)
     if len(found) == 1 and any(mark in found[0] for mark in (";", "\t", "|")):
         mark = next(mark for mark in ("\t", ";", "|") if mark in found[0])
         return f"The values seem to be separated by {mark!r}: add --delimiter {mark!r}."
-    simple = {name.strip().casefold().replace(" ", "_").replace("-", "_"): name for name in found}
-    for word in (column, *_WORDS.get(column, ())):
-        if word in simple:
-            return f"Perhaps --map {column}={_quoted(simple[word])}"
+    probable = candidate(column, found)
+    if probable is not None:
+        return f"Perhaps --map {column}={_quoted(probable)}."
     return f"Name the column: --map {column}=NAME"
 
 

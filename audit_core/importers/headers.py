@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from audit_core.errors import InputError, Problem
-from audit_core.importers.columns import COLUMNS, Plan, pairs, suggestion
+from audit_core.importers.columns import COLUMNS, Plan, candidate, pairs, suggestion
 from audit_core.importers.delimited import DelimitedReader
 from audit_core.importers.jsonl import JsonlReader
 from audit_core.importers.options import Options
@@ -46,8 +46,11 @@ def check(
         if "answer" not in found and "error" not in found:
             problems.append(_lack("answer", source, reader))
         if "state" not in found and not options.state and options.state_from == "column":
-            more = " If a file holds one state: --state NAME or --state-from-file."
-            problems.append(_lack("state", source, reader, more))
+            if candidate("state", [name for name in reader.columns if name not in plan.wanted]):
+                more = " If a file holds one state: --state NAME or --state-from-file."
+                problems.append(_lack("state", source, reader, more))
+            else:
+                tally.add("states_named_after_files", f"{source.name}: {source.path.stem}")
         if "repeat" not in found:
             tally.add("repeats_numbered_here" if options.number_repeats else "no_repeat_column", source.name)
     if not answering and not problems:

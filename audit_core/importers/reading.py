@@ -65,7 +65,8 @@ class Reader:
                 )
             )
         self._repeats: set[int] = set()
-        names = {"column": None, "file": self.source.path.stem, "folder": self.source.path.absolute().parent.name}
+        in_column = None if "state" in self._name else self.source.path.stem
+        names = {"column": in_column, "file": self.source.path.stem, "folder": self.source.path.absolute().parent.name}
         self._state_of_all = options.state or names[options.state_from]
 
     def take(self, number: int, line: int, values: dict[str, Any]) -> None:
