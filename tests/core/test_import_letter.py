@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit_core.importers.staging import Staging
+from audit_core.readmodel.load import load
+from audit_core.verify import verify
 from tests.support.tables import (
     HEADER,
     answers,
@@ -183,3 +186,20 @@ def test_the_scratch_space_is_gone_afterwards(tmp_path: Path, monkeypatch: pytes
     with Staging():
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())
+
+
+def test_the_database_holds_every_letter(tmp_path: Path) -> None:
+    table = [
+        {"question_id": question_id, "state": "A", "repeat": repeat, "answer": answer}
+        for question_id in IDS
+        for repeat, answer in enumerate(LETTERS[:-1])
+    ]
+    _, study = imported(tmp_path, write_jsonl(tmp_path / "t.jsonl", table))
+    load([study.path], tmp_path / "audit.db", verifier=verify)
+    connection = sqlite3.connect(tmp_path / "audit.db")
+    found = connection.execute(
+        "SELECT question_id, 'A', repeat, answer FROM cell JOIN question USING (question_key)"
+    ).fetchall()
+    connection.close()
+    assert {row[:3]: row[3] for row in found} == answers(study)
+    assert len(found) == len(table)

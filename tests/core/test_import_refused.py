@@ -102,7 +102,10 @@ def test_a_damaged_line_far_down_is_named(capsys, tmp_path: Path) -> None:
         (b"qid;state;repeat;answer\nq;A;1;x\n", "--delimiter ';'"),
         (b"qid,state,repeat,answer\nq,A,1,x\n", "Perhaps --map question_id=qid"),
         (b"question_id,state,repeat,generated_answer\nq,A,1,x\n", "Perhaps --map answer=generated_answer"),
-        (b"question_id,repeat,answer\nq,1,x\n", "--state NAME or --state-from-file"),
+        (
+            b"question_id,Model,repeat,answer\nq,A,1,x\n",
+            "Perhaps --map state=Model. If a file holds one state: --state NAME",
+        ),
         (b"question_id,gold\nq,x\n", "no column answer"),
         (b"one,two\n1,2\n", "no column question_id"),
         (HEAD + b"q," + b"S" * 300 + b",1,x\n", "a state's name of 300 characters"),

@@ -204,6 +204,15 @@ def test_saved_row_numbers_are_no_columns(tmp_path: Path) -> None:
     assert problems(report)["ignored_columns"] == 1
 
 
+def test_a_file_without_a_state_is_a_state(tmp_path: Path) -> None:
+    files = [write_csv(tmp_path / name, rows(2, ["x"]), ("question_id", "repeat", "answer"), extrasaction="ignore")
+             for name in ("old.csv", "new.csv")]  # fmt: skip
+    report, study = imported(tmp_path, *files)
+    assert study.protocol.endpoints == ("old", "new")
+    assert len(answers(study)) == 8
+    assert problems(report)["states_named_after_files"] == 2
+
+
 def test_a_file_without_repeats_holds_one_of_each(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "a.csv", [{"question_id": f"q{n}", "answer": "x"} for n in range(2)])
     report, study = imported(tmp_path, table, state_from="file")
