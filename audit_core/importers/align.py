@@ -91,8 +91,8 @@ class Alignment:
         else:
             found = f"{_words(one)} and {_words(other)}"
             action = (
-                "Check the columns of state and repeat, or add --number-repeats where rows of one question and state are "
-                "repeats without a number."
+                "Check the columns of state and repeat, or add --number-repeats where rows of one question and state "
+                "are repeats without a number."
             )
         self.conflicts.append(
             Problem(

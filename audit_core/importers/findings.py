@@ -92,7 +92,7 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "texts, so an edited question is another one.",
         "questions_laid_out_differently": "{# row writes|# rows write} a question with other spaces or another "
         "Unicode form; the first form is kept.",
-        "states_named_after_files": "{# file has|# files have} no state column; each is one state, named like the file.",
+        "states_named_after_files": "{# file has|# files have} no state column; each is a state, named like the file.",
         "no_repeat_column": "{# file has|# files have} no repeat column; each row is repeat 1 of its cell.",
         "repeats_numbered_here": "{# file has|# files have} no repeat column; repeats were numbered in the order of "
         "rows.",

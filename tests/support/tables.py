@@ -11,8 +11,8 @@ from typing import Any
 from audit_core.importers.options import Options
 from audit_core.importers.report import ImportReport
 from audit_core.importers.table import import_table
-from audit_core.model import Cell
-from audit_core.study import Dossier, Study
+from audit_core.model import Cell, Dossier
+from audit_core.study import Study
 
 CREATED = "2026-01-31T09:00:00Z"
 HEADER = ("question_id", "state", "repeat", "answer")
