@@ -1,0 +1,276 @@
+"""The answer card: one question on one screen, as a single block of markup in which every study text is escaped.
+
+One `st.html` keeps a key press cheap (thirteen messages instead of fifty). The buttons inside it carry
+`data-action`; the key log picks their clicks up with the question that was on screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from audit_core.reviews.fold import Standing
+from dashboard.components import evidence
+from dashboard.components.agreement import Classes, Same, by_exact, by_labels, classes, standing
+from dashboard.components.key_log import CARD
+from dashboard.components.pairs import pairs
+from dashboard.components.text import LONGEST, clipped, escaped, shown
+from dashboard.components.words import cut, difference_markup, news_markup
+
+Row = dict[str, Any]
+HEADLINE = 160
+"""Longest answer that is repeated in large type."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything one card shows.
+
+    Attributes:
+        question: From `read.question`.
+        study: From `read.study`.
+        row: The question's columns for this pair and kernel; None where there are none.
+        old: State shown as old; likewise `new`.
+        kernel: ``semantic`` or ``exact``.
+        standing: What the reviewer has said.
+        item: The question's name in keys and in the browser.
+        undo: Number of the event that *undo* would take back.
+        place: Position in the queue, in words.
+        pair: The two answers compared word by word, as positions in the question's cells.
+        full_evidence: Passages in full.
+        full_text: Answers beyond `LONGEST` characters in full.
+        full_labels: Every pair label of the question.
+    """
+
+    question: Row
+    study: Row
+    row: Row | None
+    old: str
+    new: str
+    kernel: str
+    standing: Standing
+    item: str
+    undo: int | None
+    place: str
+    pair: tuple[int, int] | None
+    full_evidence: bool
+    full_text: bool
+    full_labels: bool
+
+    @property
+    def cells(self) -> list[Row]:
+        """All cells in ladder and repeat order."""
+        return list(self.question["cells"])
+
+    @property
+    def judge(self) -> str | None:
+        """The judge whose labels give the letters; None where exact equality does."""
+        primary = next((j["judge"] for j in self.study["judges"] if j["role"] == "primary"), None)
+        return primary if self.kernel == "semantic" and primary in self.question["labels"] else None
+
+    @property
+    def same(self) -> Same:
+        """Labels by which answers of this card are the same."""
+        return by_labels(self.question["labels"][self.judge]) if self.judge is not None else by_exact
+
+    def label(self, state: str) -> str:
+        """State name and its words, escaped."""
+        words = next((s["label"] for s in self.study["states"] if s["state"] == state), "")
+        return escaped(f"{state} · {words}" if words else state)
+
+
+def card(view: View) -> str:
+    """The whole card."""
+    found = classes(view.cells, view.same, (view.old, view.new))
+    parts = [_head(view), _answers(view, found), _words(view, found), _ladder(view, found), _evidence(view),
+             _gold(view), pairs(view.question, view.old, view.new, full=view.full_labels)]
+    undo = f' data-undo="{view.undo}"' if view.undo else ""
+    return (f'<article id="{CARD}" class="sa sa-card" data-item="{view.item}" data-base="{view.standing.newest or 0}"'
+            f'{undo} data-question="{escaped(view.question["question_id"])}">{"".join(parts)}</article>')
+
+
+def _head(view: View) -> str:
+    facts = [view.place, f'<span class="mono" dir="auto">{escaped(view.question["question_id"])}</span>', *_facts(view)]
+    tags = "".join(f'<span class="sa-tag" dir="auto">{escaped(tag)}</span>' for tag in view.question["tags"])
+    text = view.question["text"]
+    if text is None:
+        heading = shown(view.question["question_id"])
+        note = '<p class="small mut">This study holds ids only, so the question itself cannot be shown.</p>'
+    else:
+        heading, note = shown(text if view.full_text else text[:LONGEST]), ""
+    return (f'<p class="sa-facts">{" · ".join(facts)} {tags}</p>'
+            f'<h1 id="triage-question" tabindex="-1">{heading}</h1>{note}')
+
+
+def _facts(view: View) -> list[str]:
+    row, facts = view.row or {}, []
+    if view.question["gold"] is None:
+        facts.append("no gold answer")
+    elif row.get("matched"):
+        facts.append(transition(row))
+    if row.get("shared") is not None:
+        facts.append(f"{row['shared']} of {row['documents']} documents shared")
+    if row.get("flip"):
+        facts.append("repeat-stable flip")
+    elif row.get("numerator") is not None:
+        facts.append("not a repeat-stable flip")
+    return facts
+
+
+def transition(row: Row) -> str:
+    """EM over matched repeats, in words."""
+    total = row["matched"]
+    names = {
+        "lost": "EM-match → EM-nonmatch", "gained": "EM-nonmatch → EM-match", "both_match": "EM-match → EM-match",
+        "different_nonmatch": "EM-nonmatch → EM-nonmatch (invisible to accuracy)",
+        "same_nonmatch": "EM-nonmatch → same EM-nonmatch",
+    }
+    parts = [(name, row[key]) for key, name in names.items() if row[key]]
+    if len(parts) == 1 and parts[0][1] == total:
+        return parts[0][0]
+    return ", ".join(f"{name} in {count} of {total}" for name, count in parts)
+
+
+def _answers(view: View, found: Classes) -> str:
+    sides = "".join(_side(view, found, state, kind) for state, kind in ((view.old, "old"), (view.new, "new")))
+    note = ""
+    if not found.transitive:
+        note = ('<p class="sa-note" role="note">The labels of this question are not transitive (1 = 2, 2 = 3, 1 ≠ 3). '
+                "A letter here means <b>connected by “same” labels</b>; see the pair labels below.</p>")
+    return f'<div class="sa-sides">{sides}</div>{note}'
+
+
+def _side(view: View, found: Classes, state: str, kind: str) -> str:
+    cells = [cell for cell in view.cells if cell["state_name"] == state]
+    title = (f'<h2><b>{kind.capitalize()} snapshot</b> '
+             f'<span class="mut">· <span dir="auto">{view.label(state)}</span></span></h2>')
+    if not cells:
+        return f'<section class="sa-side is-{kind}">{title}<p class="mut">No answers in this state.</p></section>'
+    letters = [found.letters[cell["cell_key"]] for cell in cells]
+    first = cells[0]["answer"]
+    large = ""
+    if first is not None and len(set(letters)) == 1 and len(first) <= HEADLINE and first.strip():
+        large = f'<p class="sa-headline">{shown(first)}</p>'
+    rows = "".join(_answer(view, cell, letter, first if i else None)
+                   for i, (cell, letter) in enumerate(zip(cells, letters, strict=True)))
+    return f'<section class="sa-side is-{kind}">{title}{large}<ul class="sa-repeats">{rows}</ul></section>'
+
+
+def _answer(view: View, cell: Row, letter: str, first: str | None) -> str:
+    return (f"<li>{chip(letter)}<span class='sa-r'>r{cell['repeat']}</span> "
+            f"{_answer_text(view, cell, first)}{_em(view, cell)}</li>")
+
+
+def _answer_text(view: View, cell: Row, first: str | None) -> str:
+    if cell["status"] != "ok":
+        return f'<i class="mut">no answer came back{": " if cell["error"] else ""}{shown(cell["error"] or "")}</i>'
+    text = cell["answer"]
+    if text == "":
+        return '<i class="mut">empty answer</i>'
+    if len(text) > LONGEST and not view.full_text:
+        more = (f'<button type="button" data-action="full_text">show all {len(text):,} characters</button>')
+        return f"{shown(text[:LONGEST])}… {more}"
+    if first and first != text and len(text) <= LONGEST:
+        return f'<span dir="auto" class="sa-text">{news_markup(first, text)}{escaped(_rest(text))}</span>'
+    return shown(text)
+
+
+def _rest(text: str) -> str:
+    """What a word comparison left out at the end."""
+    return " … (only the beginning is compared)" if cut(text) else ""
+
+
+def _em(view: View, cell: Row) -> str:
+    if not view.standing.revealed or cell["em"] is None:
+        return ""
+    return f' <span class="sa-fate">{"EM-match" if cell["em"] else "EM-nonmatch"}</span>'
+
+
+def chip(letter: str) -> str:
+    """A class letter with its colour; never the colour alone."""
+    known = letter if letter in "ABCDE" else "U" if letter == "?" else "X"
+    words = "UNKNOWN, an error or not labelled" if letter == "?" else f"class {letter}"
+    return f'<span class="sa-chip {known}" title="{words}">{letter}</span>'
+
+
+def _words(view: View, found: Classes) -> str:
+    if view.pair is None:
+        return ""
+    a, b = (view.cells[i] for i in view.pair)
+    names = [f'{chip(found.letters[c["cell_key"]])} <span dir="auto">{escaped(c["state_name"])}</span> r{c["repeat"]}'
+             for c in (a, b)]
+    old, new = a["answer"] or "", b["answer"] or ""
+    if old == new:
+        text = '<span class="mut">the two answers are identical to the letter</span>'
+    else:
+        text = f'<span dir="auto" class="sa-text">{difference_markup(old, new)}</span>'
+    text += '<span class="mut"> (only the beginning of long answers is compared)</span>' if cut(old) or cut(new) else ""
+    button = '<button type="button" data-action="pair" title="Compare another pair">other pair <kbd>d</kbd></button>'
+    return (f'<div class="sa-words"><span class="mut">Words, {names[0]} → {names[1]}</span> {text} {button}</div>')
+
+
+def _ladder(view: View, found: Classes) -> str:
+    states = [s for s in view.study["states"] if any(c["state_name"] == s["state"] for c in view.cells)]
+    if len(states) < 2:
+        return ""
+    how = ("same letter = same answer, by the judge" if view.judge is not None
+           else "same letter = same answer after normalization (exact)")
+    ends = {view.old: "is-old", view.new: "is-new"}
+    head = "".join(f'<th scope="col" class="{ends.get(s["state"], "")}" dir="auto">{view.label(s["state"])}</th>'
+                   for s in states)
+    at = {(c["state_name"], c["repeat"]): c for c in view.cells}
+    body = "".join(
+        f'<tr><th scope="row">repeat {repeat}</th>'
+        + "".join(f"<td>{_rung(at.get((s['state'], repeat)), found)}</td>" for s in states) + "</tr>"
+        for repeat in sorted({c["repeat"] for c in view.cells}))
+    told = [told for s in states if s["state"] not in ends and (told := _told(view, s))]
+    return (f'<h2>Across the ladder <span class="mut small">{how}</span></h2><div class="sa-box scroll" tabindex="0">'
+            f'<table class="sa-ladder"><caption class="sa-sr">Answers by state and repeat</caption>'
+            f'<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+            + (f'<p class="small mut">{" ".join(told)}</p>' if told else "") + "</div>")
+
+
+def _told(view: View, state: Row) -> str:
+    words = standing(view.cells, view.same, state["state"], view.old, view.new, closed_book=bool(state["closed_book"]))
+    subject = "The closed-book answer" if state["closed_book"] else f'<span dir="auto">{escaped(state["state"])}</span>'
+    return f"{subject} {words}" if words else ""
+
+
+def _rung(cell: Row | None, found: Classes) -> str:
+    if cell is None:
+        return '<span class="mut">not asked</span>'
+    text = clipped(cell["answer"], 60) if cell["status"] == "ok" else "no answer"
+    letter = chip(found.letters[cell["cell_key"]])
+    return f'{letter} <span dir="auto" class="sa-text">{escaped(text) or "(empty)"}</span>'
+
+
+def _evidence(view: View) -> str:
+    if not view.study["has_evidence"]:
+        return '<h2>Evidence</h2><p class="mut">This study holds no evidence, so only the answers can be compared.</p>'
+    documents = view.question["documents"]
+    old, new = evidence.compared(documents.get(view.old, []), documents.get(view.new, []))
+    if not old and not new:
+        return '<h2>Evidence</h2><p class="mut">No documents are recorded for this question in these two states.</p>'
+    answers = {kind: list(dict.fromkeys(c["answer"] for c in view.cells if c["state_name"] == state
+                                        and c["answer"] and not c["unknown"]))
+               for kind, state in (("old", view.old), ("new", view.new))}
+    both = [*answers["old"], *answers["new"]]
+    held = any(r.document["passage_text"] is not None for r in (*old, *new))
+    button = (f'<button type="button" data-action="evidence">{"excerpts" if view.full_evidence else "full text"} '
+              "<kbd>v</kbd></button>" if held else '<span class="small mut">ids only, without passages</span>')
+    tables = "".join(f'<div class="sa-box"><h3 class="is-{kind}">{kind.capitalize()}: <span dir="auto">'
+                     f'{view.label(state)}</span></h3>{evidence.table(side, both, kind, full=view.full_evidence)}</div>'  # type: ignore[arg-type]
+                     for kind, state, side in (("old", view.old, old), ("new", view.new, new)))
+    return (f'<h2>Evidence <span class="mut small">{evidence.sentence(old, new)}</span> {button}</h2>'
+            f'<div class="sa-sides">{tables}</div>')
+
+
+def _gold(view: View) -> str:
+    if view.question["gold"] is None:
+        return '<p class="small mut">Gold: this study has none for this question.</p>'
+    if not view.standing.revealed:
+        button = '<button type="button" data-action="reveal">Reveal <kbd>g</kbd></button>'
+        return f'<p class="small mut">Gold answer hidden. {button} That it was shown is recorded.</p>'
+    aliases = "".join(f"<li>{shown(alias)}</li>" for alias in view.question["gold"])
+    return (f'<section class="sa-box" id="triage-gold"><h3>Gold answers <span class="mut small">revealed, event '
+            f"#{view.standing.revealed.id}</span></h3><ul>{aliases}</ul></section>")

@@ -1,0 +1,57 @@
+"""The one registry of keys: it feeds the listener, the buttons, their tooltips and the help dialog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from audit_core.reviews.events import IMPACTS, VERDICTS
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key and what it does.
+
+    Attributes:
+        key: As the browser names it, in lower case.
+        action: Name of the action, ``verdict:regression`` for one with a value.
+        label: Words on the button.
+        help: One sentence for tooltip and help.
+        item: True where the action belongs to the question on screen, so that a late press is dropped.
+    """
+
+    key: str
+    action: str
+    label: str
+    help: str
+    item: bool = False
+
+
+_VERDICT_HELP = {
+    "regression": "The new answer is worse for the reader.",
+    "improvement": "The new answer is better for the reader.",
+    "both_acceptable": "Both answers serve the reader.",
+    "both_wrong": "Neither answer serves the reader.",
+    "not_a_real_change": "The answers mean the same; the judge erred.",
+    "cannot_tell": "It cannot be decided from what is shown.",
+}
+
+REGISTRY: tuple[Key, ...] = (
+    *(Key(str(number), f"verdict:{value}", label, f"{_VERDICT_HELP[value]} Saves and goes on.", item=True)
+      for number, (value, label) in enumerate(VERDICTS.items(), start=1)),
+    *(Key(key, f"impact:{value}", label, f"{label} impact; press again to clear.", item=True)
+      for key, (value, label) in zip("qwe", IMPACTS.items(), strict=True)),
+    Key("j", "next", "Next", "Next question of the queue."),
+    Key("k", "previous", "Previous", "Previous question of the queue."),
+    Key("n", "unreviewed", "Next open", "Next question of the queue without a verdict."),
+    Key("z", "undo", "Undo", "Take back the verdict named beside the button; its history stays."),
+    Key("g", "reveal", "Reveal gold", "Show the gold answers; that they were shown is recorded.", item=True),
+    Key("v", "evidence", "Evidence text", "Show passages in full, or as excerpts again."),
+    Key("d", "pair", "Change diff pair", "Compare another pair of answers word by word."),
+    Key("/", "search", "Search", "Search questions and answers."),
+    Key("?", "help", "Keys", "Show or close this list."),
+    Key("escape", "leave", "Leave field", "Leave a text field, so that keys work again."),
+)
+
+BY_ACTION: dict[str, Key] = {key.action: key for key in REGISTRY}
+SENT: dict[str, str] = {key.key: key.action for key in REGISTRY if key.action not in ("search", "help", "leave")}
+"""Keys whose presses travel to the server; the others are the browser's own."""

@@ -1,0 +1,192 @@
+"""Which flips need a person, one by one?"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from audit_core.errors import AuditError
+from audit_core.reviews.export import as_csv, as_jsonl, export
+from audit_core.reviews.queues import Table
+from dashboard import components, data, display, state
+from dashboard.components import key_log, panel, presses
+from dashboard.components.card import View, card
+from dashboard.components.desk import OWN, Compared, Desk, pairs_of
+from dashboard.components.queue_bar import menus, nobody, progress
+from dashboard.components.saving import Details, reviewer, store
+from dashboard.components.text import escaped
+from dashboard.state import Selection
+
+DESK = "triage-desk-state"
+_STYLE = f"<style>{(Path(components.__file__).parent / 'triage.css').read_text('utf-8')}</style>"
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _table(mark: data.Stamp, study: str, kernel: str, old: str, new: str) -> Table:
+    columns: dict[str, list[Any]] = data.columns(study, kernel, old, new)
+    if old == new:  # a study of one state has answers to read and nothing to compare
+        columns = {name: columns[name] for name in ("question_id", "tags", "weight") if name in columns}
+    return Table(columns)
+
+
+def page() -> None:
+    """Draw the page."""
+    st.html(_STYLE)
+    selection = state.current()
+    try:
+        _open(selection)
+    except AuditError as error:
+        display.banner(escaped(str(error)), "bad")
+        return
+    with st.container(key="triage-desk"):
+        _review()
+    _foot(selection.study)
+
+
+def _open(selection: Selection) -> None:
+    """The session's desk for this comparison, following the address where it says something new."""
+    mark, study = data.stamp(), data.study(selection.study)
+    what = Compared(selection.study, study["bundle"], selection.old, selection.new, selection.kernel)
+    desk: Desk | None = st.session_state.get(DESK)
+    address = {name: st.query_params.get_all(name) for name in OWN if name in st.query_params}
+    if desk is None or desk.what != what or st.session_state.get(DESK + "-mark") != mark:
+        fresh = Desk(store(), reviewer(), what,
+                     _table(mark, selection.study, selection.kernel, selection.old, selection.new),
+                     content=lambda question: data.question(what.study_id, question),
+                     search=lambda text: data.search(what.study_id, text))
+        if desk is not None:
+            fresh.inherit(desk)
+            address = address or desk.address()
+        fresh.refresh()
+        fresh.gather_causes()
+        fresh.adopt(address)
+        st.session_state[DESK], st.session_state[DESK + "-mark"] = fresh, mark
+    elif address and address != desk.written:
+        desk.refresh()
+        desk.adopt(address)
+
+
+@st.fragment
+def _review() -> None:
+    """All that a press changes. The card is emitted before the panel and before the acknowledgement of the press."""
+    desk: Desk = st.session_state[DESK]
+    desk.refresh()
+    with st.container(horizontal=True, key="triage-top", vertical_alignment="top"):
+        st.html(menus(desk), width="content")
+        st.html(progress(desk), width="stretch")
+        if st.session_state.get("triage-find") != desk.filters.find:
+            st.session_state["triage-find"] = desk.filters.find
+        st.text_input("Search", key="triage-find", placeholder="Search ( / )", label_visibility="collapsed", width=220,
+                      on_change=_found)
+        keys = st.container(width="content")
+    question = desk.content(desk.current) if desk.current is not None else None
+    if question is None:
+        st.html(nobody(desk))
+    else:
+        _question(desk, question)
+    with keys:
+        key_log.mount(desk.item, desk.acked, _keys)
+    _write(desk)
+
+
+def _question(desk: Desk, question: dict[str, Any]) -> None:
+    standing = desk.put_on_screen(question)
+    history = desk.history()
+    clock = panel.Clock.of(st.context.timezone, datetime.now(UTC))
+    main, side = st.columns([3, 1.05])
+    main.html(card(_view(desk, question)))
+    with side, st.container(border=True, key="triage-panel"):
+        st.html(panel.choices(desk, standing, clock))
+        key = _note_key(desk)
+        if key not in st.session_state:
+            st.session_state[key] = desk.details().note
+        st.text_area("Note", key=key, height=68, max_chars=20_000, on_change=_noted, args=(desk.item, key))
+        st.html(panel.foot(desk, standing, question["content_sha256"], history, clock))
+
+
+def _view(desk: Desk, question: dict[str, Any]) -> View:
+    place, undo = desk.place(), desk.offered()
+    pairs = pairs_of(question["cells"], desk.what.old, desk.what.new)
+    position = f"Question {place + 1:,} of {len(desk.order):,}" if place is not None else "Not in this queue"
+    return View(
+        question, data.study(desk.what.study_id), desk.table.row(question["question_id"]), desk.what.old, desk.what.new,
+        desk.what.kernel, desk.standing(question["question_id"]), desk.item, undo.id if undo else None, position,
+        pairs[desk.pair % len(pairs)] if pairs else None, desk.full_evidence, desk.full_text,
+        desk.full_labels,
+    )
+
+
+def _note_key(desk: Desk) -> str:
+    return f"triage-note-{desk.item}-{desk.epoch}"
+
+
+def _write(desk: Desk) -> None:
+    """Write the own part of the address; it is read on full runs only, and only when it says something else."""
+    desk.written = desk.address()
+    for name in OWN:
+        values = desk.written.get(name)
+        if values is None:
+            if name in st.query_params:
+                del st.query_params[name]
+        elif st.query_params.get_all(name) != values:
+            st.query_params[name] = values if len(values) > 1 else values[0]
+
+
+def _keys() -> None:
+    """Keys and buttons: everything is read first, then nothing but the disk is touched until it has answered."""
+    ss = st.session_state
+    desk: Desk = ss[DESK]
+    log, item = (ss.get("triage-keys") or {}).get("log"), desk.item
+    note = ss.get(_note_key(desk))
+    for press in key_log.new_presses(log, desk.acked):
+        details = desk.details()
+        if note is not None and desk.item == item:
+            details = Details(details.impact, details.causes, note)
+        presses.act(desk, press, details)
+
+
+def _noted(item: str, key: str) -> None:
+    """The note was changed; it goes to disk at once, for the question it was typed on."""
+    ss = st.session_state
+    desk: Desk = ss[DESK]
+    presses.noted(desk, item, secrets.token_hex(16), ss.get(key) or "")
+
+
+def _found() -> None:
+    ss = st.session_state
+    text, desk = ss["triage-find"], ss[DESK]
+    filters = {name: values for name, values in desk.filter_address.items() if name != "find"}
+    desk.enter(desk.queue, desk.sort, desk.seed, filters | ({"find": [text]} if text.strip() else {}))
+
+
+def _foot(study: str) -> None:
+    """All verdicts that stand in this study, for a spreadsheet and for machines; another cause tag."""
+    with st.container(horizontal=True, key="triage-downloads", vertical_alignment="bottom"):
+        for name, write, mime in (("csv", as_csv, "text/csv"), ("jsonl", as_jsonl, "application/jsonl")):
+            st.download_button(f"Verdicts as {name.upper()}", partial(_export, write, study),
+                               file_name=f"verdicts.{name}", mime=mime, on_click="ignore",
+                               key=f"triage-download-{name}", icon=":material/download:")
+        st.text_input("Add a cause tag", key="triage-cause", max_chars=60, width=260, on_change=_cause,
+                      placeholder="Add a cause tag", label_visibility="collapsed")
+
+
+def _export(write: Callable[[list[dict[str, Any]]], bytes], study: str) -> bytes:
+    return write(export(store().fold(), study))
+
+
+def _cause() -> None:
+    ss = st.session_state
+    desk: Desk = ss[DESK]
+    cause = " ".join((ss["triage-cause"] or "").split())
+    if cause:
+        desk.causes.append(cause)
+    ss["triage-cause"] = ""
+
+
+page()
