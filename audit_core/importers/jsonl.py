@@ -40,9 +40,9 @@ class JsonlReader:
         self._problems: list[Problem] = []
         self._read = 0
         self.seen: dict[str, None] = {}
+        self._ahead: list[tuple[int, int, dict[str, Any]]] = []
         self._stream = source.open()
         self._rest = self._parsed()
-        self._ahead: list[tuple[int, int, dict[str, Any]]] = []
         for record in self._rest:
             self._ahead.append(record)
             if len(self._ahead) == PEEK_RECORDS or self._read > PEEK_BYTES:
@@ -61,6 +61,7 @@ class JsonlReader:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+        self._ahead = []
 
     def _stop(self) -> None:
         self.close()

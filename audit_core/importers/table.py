@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,16 +100,18 @@ class _Import:
     def read(self, files: Sequence[Path]) -> None:
         """All records of all files into the scratch database."""
         self.sources = find(files, lambda name, why: self.tally.add("skipped_files", f"{name}: {why}"))
-        with ExitStack() as stack:
-            readers: list[headers.TableReader] = []
-            for source in self.sources:
-                readers.append(_open(source, self.options, self.tally))
-                stack.callback(readers[-1].close)
-            mapping = columns.pairs(self.options.mapping)
-            plans = [columns.plan(reader.columns, mapping) for reader in readers]
-            headers.check(self.sources, readers, plans, self.options, self.tally)
-            counters: dict[tuple[int, int], int] = {}
-            for index, (source, reader, plan) in enumerate(zip(self.sources, readers, plans, strict=True)):
+        mapping = columns.pairs(self.options.mapping)
+        heads: list[headers.TableReader] = []
+        for source in self.sources:
+            # Only the names are looked at, with a tally that nobody reads; each file is then opened in its turn.
+            heads.append(_open(source, self.options, Tally()))
+            heads[-1].close()
+        plans = [columns.plan(head.columns, mapping) for head in heads]
+        headers.check(self.sources, heads, plans, self.options, self.tally)
+        seen: set[str] = set()
+        counters: dict[tuple[int, int], int] = {}
+        for index, (source, plan) in enumerate(zip(self.sources, plans, strict=True)):
+            with closing(_open(source, self.options, self.tally)) as reader:
                 rows = Reader(
                     (index, source), plan, reader.repeated, self.options, self.facts, self.staging, self.tally,
                     self.states, counters,
@@ -121,12 +123,12 @@ class _Import:
                     rows.take(number, line, values)
                     if not number % STEP:
                         self.progress("reading", sum(self.records) + number, None)
-                self.records.append(number)
-                source.unchanged()
-                ignored = columns.plan(reader.seen, mapping).ignored
-                for name in ignored:
-                    self.tally.add("ignored_columns", f"{source.name}: {shown(name)}")
-            headers.check_mapping({name for reader in readers for name in reader.seen}, mapping)
+            self.records.append(number)
+            source.unchanged()
+            seen.update(reader.seen)
+            for name in columns.plan(reader.seen, mapping).ignored:
+                self.tally.add("ignored_columns", f"{source.name}: {shown(name)}")
+        headers.check_mapping(seen, mapping)
         if self.facts.conflicts:
             raise InputError(self.facts.conflicts)
         if not self.staging.rows:

@@ -283,3 +283,16 @@ def test_large_reports_put_equal_questions_together(tmp_path: Path) -> None:
         {"questions": 1, "examples": ["q7"], "cells": ["●●", "··"]},
     ]
     assert json.loads(json.dumps(report.as_json())) == report.as_json()
+
+
+def test_more_files_than_may_be_open_at_once(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    files = [write_jsonl(tmp_path / f"{n}.jsonl", [{"question_id": f"q{n}", "state": "A", "repeat": 1, "answer": "x"}])
+             for n in range(120)]  # fmt: skip
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    try:
+        report, _ = imported(tmp_path, *files)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert report.questions == 120
