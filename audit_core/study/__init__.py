@@ -1,0 +1,52 @@
+"""One study: a folder, its files and its gates.
+
+protocol/protocol.json            what was fixed
+selection/questions.jsonl         the questions, in the order of everything below
+retrieval/primary.jsonl           evidence per question and state; passages.jsonl holds each text once
+retrieval/audit.jsonl             the second, independent retrieval pass, where there was one
+answers/cells.jsonl               question × state × repeat; findings.jsonl holds what was noticed about them
+judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers
+gold/gold.jsonl                   accepted answers
+results/results.json              estimates, made once
+locks/00-protocol.json …          the chain that closes each of them
+"""
+
+from audit_core.study.creation import create_study
+from audit_core.study.files import (
+    AUDIT,
+    CELLS,
+    FINDINGS,
+    GOLD,
+    NONCE,
+    PASSAGES,
+    PRIMARY,
+    PROTOCOL,
+    QUESTIONS,
+    RESULTS,
+    file_entry,
+    gate_of,
+    gold_seal,
+    judgments_of,
+    shape,
+)
+from audit_core.study.reading import Study
+
+__all__ = [
+    "AUDIT",
+    "CELLS",
+    "FINDINGS",
+    "GOLD",
+    "NONCE",
+    "PASSAGES",
+    "PRIMARY",
+    "PROTOCOL",
+    "QUESTIONS",
+    "RESULTS",
+    "Study",
+    "create_study",
+    "file_entry",
+    "gate_of",
+    "gold_seal",
+    "judgments_of",
+    "shape",
+]

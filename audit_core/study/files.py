@@ -1,0 +1,97 @@
+"""The files a study consists of, which gate closes each, and what a record of each ledger holds."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from audit_core import codec, ledger, locks
+from audit_core.codec import Field, Record, encode
+from audit_core.digests import Merkle, sha256
+
+PROTOCOL = "protocol/protocol.json"
+QUESTIONS = "selection/questions.jsonl"
+PRIMARY = "retrieval/primary.jsonl"
+AUDIT = "retrieval/audit.jsonl"
+PASSAGES = "retrieval/passages.jsonl"
+CELLS = "answers/cells.jsonl"
+FINDINGS = "answers/findings.jsonl"
+GOLD = "gold/gold.jsonl"
+NONCE = "gold/nonce"
+RESULTS = "results/results.json"
+
+PASSAGE: dict[str, Field] = {
+    "sha256": (lambda v: type(v) is str and len(v) == 64, "a SHA-256", True),
+    "text": (lambda v: type(v) is str, "text", True),
+}
+
+RESULTS_FIELDS: dict[str, Field] = {
+    "v": (lambda v: v == 1, "1", True),
+    "kind": (lambda v: v == "audit.results", "audit.results", True),
+    "study_id": (lambda v: type(v) is str, "text", True),
+    "tool": (lambda v: type(v) is dict, "an object", True),
+    "estimates": (lambda v: type(v) is list and all(type(e) is dict for e in v), "a list of objects", True),
+    "decision": (lambda v: v is None or type(v) is dict, "an object or null", True),
+    "stream": (lambda v: v is None or type(v) is dict, "an object or null", True),
+}
+
+SHAPES: dict[str, tuple[dict[str, Field], str]] = {
+    QUESTIONS: (codec.QUESTION, "question"),
+    PRIMARY: (codec.EVIDENCE, "evidence"),
+    AUDIT: (codec.EVIDENCE, "evidence"),
+    PASSAGES: (PASSAGE, "passage"),
+    CELLS: (codec.CELL, "cell"),
+    FINDINGS: (codec.FINDING, "finding"),
+    GOLD: (codec.GOLD, "gold"),
+}
+"""Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
+
+JUDGMENTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
+
+
+def judgments_of(judge: str) -> str:
+    """Path of a judge's labels inside the study."""
+    return f"judgments/{judge}/cells.jsonl"
+
+
+def shape(member: str) -> tuple[dict[str, Field], str] | None:
+    """Fields of a ledger and one record in words; None for a file that is not a ledger."""
+    return (codec.JUDGMENT, "judgment") if JUDGMENTS.fullmatch(member) else SHAPES.get(member)
+
+
+def gate_of(member: str) -> str | None:
+    """The gate that closes a file, or None for a file that a study does not have."""
+    if JUDGMENTS.fullmatch(member):
+        return "judgments"
+    return {
+        PROTOCOL: "protocol",
+        QUESTIONS: "selection",
+        PRIMARY: "retrieval",
+        AUDIT: "retrieval",
+        PASSAGES: "retrieval",
+        CELLS: "answers",
+        FINDINGS: "answers",
+        GOLD: "gold",
+        NONCE: "gold",
+        RESULTS: "results",
+    }.get(member)
+
+
+def gold_seal(nonce: bytes, records: Iterable[Record]) -> str:
+    """The commitment to gold: SHA-256 of the nonce and each record's canonical line, without the chain's fields.
+
+    The chain's fields name the locks before, and those name the protocol that holds this commitment; so they cannot be
+    part of it.
+    """
+    digest = hashlib.sha256(nonce)
+    for record in records:
+        digest.update(encode(ledger.payload(record)) + b"\n")
+    return digest.hexdigest()
+
+
+def file_entry(data: bytes) -> ledger.Entry:
+    """What a lock says about a file that is not a ledger."""
+    tree = Merkle()
+    tree.add(data)
+    return ledger.Entry(len(data), 0, sha256(data), locks.START, tree.root())
