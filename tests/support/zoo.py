@@ -61,14 +61,15 @@ ZOO: dict[str, Animal] = {
 }
 
 
-def build(folder: Path, names: Iterable[str] = tuple(ZOO)) -> Path:
+def build(folder: Path, names: Iterable[str] = tuple(ZOO), also: Iterable[Path] = ()) -> Path:
     """A database of some of these studies.
 
     Args:
         folder: Where studies and database go.
         names: Keys of `ZOO`.
+        also: Folders of further studies, which come first.
     """
-    paths = []
+    paths = list(also)
     for name in names:
         animal = ZOO[name]
         path = folder / name
