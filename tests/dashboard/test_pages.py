@@ -75,10 +75,10 @@ def figures(at: AppTest) -> str:
     return "\n".join(figure.proto.spec for figure in at.get("plotly_chart"))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("view", PAGES)
 @pytest.mark.parametrize("study", BUNDLED)
-def test_bundled_studies_on_every_page(show, bundled_db, study, page):
-    at = show(bundled_db, page, study=study)
+def test_bundled_studies_on_every_page(show, bundled_db, study, view):
+    at = show(bundled_db, view, study=study)
     assert not at.exception
     assert "Reconstructed from published figures; ids only" in words(at)
     assert "Ledger verified" in words(at)
@@ -86,10 +86,10 @@ def test_bundled_studies_on_every_page(show, bundled_db, study, page):
     assert "NaN" not in figures(at)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("view", PAGES)
 @pytest.mark.parametrize("study", ZOO)
-def test_studies_at_the_edges_on_every_page(show, zoo_db, study, page):
-    at = show(zoo_db, page, study=study)
+def test_studies_at_the_edges_on_every_page(show, zoo_db, study, view):
+    at = show(zoo_db, view, study=study)
     assert not at.exception
     text = words(at)
     assert re.search(r"<h1>.+</h1>", blocks(at))
@@ -139,17 +139,17 @@ def test_format_differences_are_named_where_only_the_exact_kernel_exists(show, z
     assert "Imported: how the answers were made is not proved" in text
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_failed_check_is_a_banner_on_every_page(show, zoo_db, page):
-    at = show(zoo_db, page, study="broken")
+@pytest.mark.parametrize("view", PAGES)
+def test_a_failed_check_is_a_banner_on_every_page(show, zoo_db, view):
+    at = show(zoo_db, view, study="broken")
     assert 'role="alert"' in blocks(at)
     assert "Do not rely on any number here" in words(at)
     assert "C15" in words(at)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_hostile_text_stays_text(show, zoo_db, page):
-    at = show(zoo_db, page, study="hostile")
+@pytest.mark.parametrize("view", PAGES)
+def test_hostile_text_stays_text(show, zoo_db, view):
+    at = show(zoo_db, view, study="hostile")
     assert not at.exception
     assert "<img" not in blocks(at)
     assert html.escape(EVIL) in blocks(at)
@@ -161,8 +161,8 @@ def test_hostile_text_stays_text(show, zoo_db, page):
 
 
 def test_three_numbers_stand_together(show, bundled_db):
-    for page in ("churn", "transitions"):
-        text = words(show(bundled_db, page, study="nq-400"))
+    for view in ("churn", "transitions"):
+        text = words(show(bundled_db, view, study="nq-400"))
         assert "Still agree across snapshots (semantic) 78.88%" in text
         assert "Excess churn (semantic) 10.25 pp one-sided 95% lower bound 7.69 95% interval 7.25 to 13.44" in text
         assert "Repeat-stable flips (semantic) 40 of 400 questions, 10.00%" in text
@@ -283,19 +283,19 @@ def questions_of(db: Path, address: str) -> int:
     return int(members(table, marks, mask)[found["queue"][0]].sum())
 
 
-@pytest.mark.parametrize("page", ["churn", "trajectories"])
-def test_a_number_in_a_table_opens_exactly_that_many_questions(show, bundled_db, zoo_db, page):
+@pytest.mark.parametrize("view", ["churn", "trajectories"])
+def test_a_number_in_a_table_opens_exactly_that_many_questions(show, bundled_db, zoo_db, view):
     for db, study in ((bundled_db, "nq-400"), (zoo_db, "moved")):
-        at = show(db, page, study=study)
+        at = show(db, view, study=study)
         links = re.findall(r'<a href="([^"]+)">([\d,]+)</a>', blocks(at))
-        assert links or page == "churn"
+        assert links or view == "churn"
         for address, number in links:
             assert questions_of(db, html.unescape(address)) == int(number.replace(",", "")), address
 
 
-@pytest.mark.parametrize("page", ["summary", "transitions", "evidence"])
-def test_every_other_link_opens_questions(show, bundled_db, page):
-    at = show(bundled_db, page, study="nq-400")
+@pytest.mark.parametrize("view", ["summary", "transitions", "evidence"])
+def test_every_other_link_opens_questions(show, bundled_db, view):
+    at = show(bundled_db, view, study="nq-400")
     links = [html.unescape(a) for a in re.findall(r'<a href="([^"]+)">', blocks(at))]
     for link in at.get("page_link"):
         links.append("triage?" + link.proto.query_string)
@@ -305,10 +305,10 @@ def test_every_other_link_opens_questions(show, bundled_db, page):
 
 
 def test_every_figure_says_population_unit_kernel_and_status(show, bundled_db):
-    for page in ("summary", "churn", "transitions", "evidence", "trajectories"):
-        at = show(bundled_db, page, study="nq-400")
+    for view in ("summary", "churn", "transitions", "evidence", "trajectories"):
+        at = show(bundled_db, view, study="nq-400")
         said = [block.proto.body for block in at.get("html") if "<b>Population</b>" in block.proto.body]
-        assert len(said) >= len(at.get("plotly_chart")), page
+        assert len(said) >= len(at.get("plotly_chart")), view
         for body in said:
             assert all(f"<b>{word}</b>" in body for word in ("Unit", "Kernel", "Status"))
-        assert len(at.get("download_button")) >= len(at.get("plotly_chart")), page
+        assert len(at.get("download_button")) >= len(at.get("plotly_chart")), view
