@@ -22,7 +22,9 @@ def test_equals_a_convolution_of_fractions(values: list[int]) -> None:
     assert found is not None
     exact = convolved(values)
     for position, probability in enumerate(found.probability):
-        assert float(exact.get(found.start + found.step * position, Fraction(0))) == pytest.approx(probability, abs=1e-12)
+        assert float(exact.get(found.start + found.step * position, Fraction(0))) == pytest.approx(
+            probability, abs=1e-12
+        )
     for level in (Fraction(1, 20), Fraction(1, 40), Fraction(1, 2), Fraction(39, 40)):
         total, want = Fraction(0), None
         for value in sorted(exact):
@@ -81,7 +83,8 @@ def test_the_stream_does_not_depend_on_the_chunk(chunk: int) -> None:
     rows = np.concatenate(list(stream.indexes(37, 60, "seed", chunk)))
     assert rows.shape == (60, 37)
     assert hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest() == (
-        hashlib.sha256(np.concatenate(list(stream.indexes(37, 60, "seed"))).astype("<i8").tobytes()).hexdigest())
+        hashlib.sha256(np.concatenate(list(stream.indexes(37, 60, "seed"))).astype("<i8").tobytes()).hexdigest()
+    )
     assert rows.min() >= 0
     assert rows.max() < 37
 
@@ -89,19 +92,25 @@ def test_the_stream_does_not_depend_on_the_chunk(chunk: int) -> None:
 def test_the_stream_follows_its_definition() -> None:
     """Word for word from Philox and integers of unlimited size."""
     n, draws, seed = 7, 5, "by hand"
-    text = json.dumps({"stream": "sca-bootstrap/1", "N": n, "B": draws, "seed": seed}, sort_keys=True,
-                      separators=(",", ":"))
+    text = json.dumps(
+        {"stream": "sca-bootstrap/1", "N": n, "B": draws, "seed": seed}, sort_keys=True, separators=(",", ":")
+    )
     key = hashlib.sha256(text.encode()).digest()
-    bits = np.random.Philox(key=np.array([int.from_bytes(key[:8], "little"), int.from_bytes(key[8:16], "little")],
-                                         np.uint64), counter=np.zeros(4, np.uint64))
+    bits = np.random.Philox(
+        key=np.array([int.from_bytes(key[:8], "little"), int.from_bytes(key[8:16], "little")], np.uint64),
+        counter=np.zeros(4, np.uint64),
+    )
     want = [[int(bits.random_raw()) * n >> 64 for _ in range(n)] for _ in range(draws)]
     assert np.concatenate(list(stream.indexes(n, draws, seed))).tolist() == want
 
 
 def test_published_digests(studies) -> None:  # type: ignore[no-untyped-def]
     """The sums of the 50,000 preregistered draws of the three studies, by digest."""
-    want = {"nq-400": ("4e108f3ca4d2ce1b", "e1ffd22cc168786f"), "triviaqa-200": ("f1461cc329cc7ee8", "58e6b3bbee6b36c5"),
-            "v4pro-100": ("5bf2179fbfa5e60f", "cc7e3bdd1b42950a")}
+    want = {
+        "nq-400": ("4e108f3ca4d2ce1b", "e1ffd22cc168786f"),
+        "triviaqa-200": ("f1461cc329cc7ee8", "58e6b3bbee6b36c5"),
+        "v4pro-100": ("5bf2179fbfa5e60f", "cc7e3bdd1b42950a"),
+    }
     for study, digests in want.items():
         record = json.loads((studies / study / "results" / "results.json").read_text())["stream"]
         assert tuple(s["sha256"][:16] for s in record["statistics"]) == digests
@@ -125,4 +134,7 @@ def test_draws_and_exact_distribution_agree_within_monte_carlo_error(n: int) -> 
 def test_type_one_quantile_of_draws() -> None:
     values = np.arange(1, 50_001)
     assert [bootstrap.quantile(level, values) for level in (Fraction(1, 20), Fraction(1, 40), Fraction(39, 40))] == [
-        2_500, 1_250, 48_750]
+        2_500,
+        1_250,
+        48_750,
+    ]

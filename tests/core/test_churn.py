@@ -28,18 +28,31 @@ def mini() -> tuple[list[Dossier], dict]:
     for line in (folder / "mini.jsonl").read_text().splitlines():
         row = json.loads(line)
         slots = tuple((a["state"], a["repeat"]) for a in row["answers"])
-        dossiers.append(Dossier(
-            Question(row["qid"]), tuple(Cell(row["qid"], a["state"], a["repeat"], "ok", a["text"]) for a in row["answers"]),
-            {"primary": Judgment(row["qid"], slots, tuple(map(tuple, row["sem_pairs"])))}, (),
-            Gold(row["qid"], tuple(row["gold_aliases"]))))
+        dossiers.append(
+            Dossier(
+                Question(row["qid"]),
+                tuple(Cell(row["qid"], a["state"], a["repeat"], "ok", a["text"]) for a in row["answers"]),
+                {"primary": Judgment(row["qid"], slots, tuple(map(tuple, row["sem_pairs"])))},
+                (),
+                Gold(row["qid"], tuple(row["gold_aliases"])),
+            )
+        )
     return dossiers, json.loads((folder / "mini_expected.json").read_text())
 
 
 @pytest.mark.parametrize(("kernel", "key"), [("exact", "exact"), ("semantic", "sem")])
 def test_mini_set(kernel: str, key: str) -> None:
     dossiers, expected = mini()
-    answers = build(dossiers, Builder(states=("L", "H"), closed_book=(False, False), rule="nq_open/1",
-                                      unknown_texts=("UNKNOWN",), primary="primary"))
+    answers = build(
+        dossiers,
+        Builder(
+            states=("L", "H"),
+            closed_book=(False, False),
+            rule="nq_open/1",
+            unknown_texts=("UNKNOWN",),
+            primary="primary",
+        ),
+    )
     found = churn.contrast(answers.kernel(kernel), answers.repeats, 0, 1)
     seen = 0
     for i, question in enumerate(answers.question_ids):
@@ -59,8 +72,9 @@ def test_mini_set(kernel: str, key: str) -> None:
 
 
 repeats = st.integers(0, 4)
-classes = st.lists(st.tuples(st.lists(st.integers(0, 3), max_size=4), st.lists(st.integers(0, 3), max_size=4)),
-                   min_size=1, max_size=12)
+classes = st.lists(
+    st.tuples(st.lists(st.integers(0, 3), max_size=4), st.lists(st.integers(0, 3), max_size=4)), min_size=1, max_size=12
+)
 
 
 def arrays(rows: list[tuple[list[int], list[int]]]) -> tuple[ExactKernel, np.ndarray]:
@@ -100,7 +114,9 @@ def test_swapping_states_changes_nothing_and_flips_are_the_value_one(rows: list[
 
 
 @given(classes, st.randoms())
-def test_order_of_repeats_and_questions_does_not_matter(rows: list[tuple[list[int], list[int]]], random: object) -> None:
+def test_order_of_repeats_and_questions_does_not_matter(
+    rows: list[tuple[list[int], list[int]]], random: object
+) -> None:
     shuffled = [(random.sample(a, len(a)), random.sample(b, len(b))) for a, b in rows]  # type: ignore[attr-defined]
     one, other = churn.contrast(*arrays(rows), 0, 1), churn.contrast(*arrays(shuffled), 0, 1)
     assert (one.values == other.values).all()
@@ -124,8 +140,12 @@ def test_many_different_numbers_of_repeats_stay_exact() -> None:
 @pytest.mark.parametrize("repeats", [2, {"n0": 2, "n1": 3, "n7": 4}])
 @pytest.mark.parametrize("pair", [("n0", "n1"), ("n1", "n7"), ("n0", "n7")])
 def test_simulated_studies_equal_the_oracle(kernel: str, repeats: object, pair: tuple[str, str]) -> None:
-    simulator = StudySimulator(states=("n0", "n1", "n7"), repeats=repeats, noise=0.3,  # type: ignore[arg-type]
-                               answers={("q00001", "n1", 1): None})
+    simulator = StudySimulator(
+        states=("n0", "n1", "n7"),
+        repeats=repeats,
+        noise=0.3,  # type: ignore[arg-type]
+        answers={("q00001", "n1", 1): None},
+    )
     dossiers = simulator.dossiers()
     answers = arrays_of(simulator.protocol(), dossiers)
     found = churn.contrast(answers.kernel(kernel), answers.repeats, *(answers.index(s) for s in pair))
@@ -193,8 +213,11 @@ class TestWrongVariants:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=2,
-                max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30
+    )
+)
 def test_expected_noise_flips_count_the_crossed_arrangement(rows: list[tuple[int, int, int, int]]) -> None:
     table = [([a, b], [c, d]) for a, b, c, d in rows]
     kernel, counts = arrays(table)

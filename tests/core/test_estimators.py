@@ -17,7 +17,6 @@ from audit_core.estimators.transitions import transitions
 from audit_core.kernels.exact import ExactKernel
 from audit_core.kernels.semantic import SemanticKernel
 from audit_core.results import arrays_of
-from tests.support.simulator import StudySimulator
 
 
 def em_table(rows: list[list[list[int]]]) -> np.ndarray:
@@ -64,8 +63,16 @@ def test_f1_mean_is_exact() -> None:
     assert Fraction(found[0], found[1]) == (Fraction(7, 12) + Fraction(4, 7)) / 2
 
 
-@given(st.lists(st.tuples(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=3),
-                          st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=3)), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=3),
+            st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=3),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
 def test_transitions_partition_the_matched_repeats(rows: list) -> None:
     width = 3
     em, kinds = np.full((len(rows), 2, width), -1, np.int8), np.full((len(rows), 2, width), -1, np.int32)
@@ -81,7 +88,8 @@ def test_transitions_partition_the_matched_repeats(rows: list) -> None:
         for (a, x), (b, y) in zip(old, new, strict=False):
             matched += 1
             name = {(1, 0): "lost", (0, 1): "gained", (1, 1): "both_match"}.get((a, b)) or (
-                "same_nonmatch" if x == y else "different_nonmatch")
+                "same_nonmatch" if x == y else "different_nonmatch"
+            )
             want[name] += 1
             moved_in += x != 2 and y == 2
             moved_out += x == 2 and y != 2
@@ -164,8 +172,10 @@ def matrix(bits: list[int], size: int) -> np.ndarray:
 def test_open_triangles_and_positive_semidefinite_are_one_question(bits: list[int]) -> None:
     table = matrix(bits, 5)
     found = int(judges.open_triangles(table)[0])
-    want = sum(int(table[0, i, j]) + int(table[0, j, k]) + int(table[0, i, k]) == 2
-               for i, j, k in itertools.combinations(range(5), 3))
+    want = sum(
+        int(table[0, i, j]) + int(table[0, j, k]) + int(table[0, i, k]) == 2
+        for i, j, k in itertools.combinations(range(5), 3)
+    )
     assert found == want
     full = np.where(table[0] < 0, 1, table[0]).astype(float)
     assert (np.linalg.eigvalsh(full).min() < -1e-9) is np.True_ or found == 0 or np.linalg.eigvalsh(full).min() < 0
@@ -175,7 +185,8 @@ def test_open_triangles_and_positive_semidefinite_are_one_question(bits: list[in
 def test_kappa_against_hand_computation_and_its_undefined_case() -> None:
     assert judges.kappa(1400, 1340, 1180, 1172) == (
         (Fraction(1340, 1400) - (Fraction(1180 * 1172, 1400**2) + Fraction(220 * 228, 1400**2)))
-        / (1 - (Fraction(1180 * 1172, 1400**2) + Fraction(220 * 228, 1400**2))))
+        / (1 - (Fraction(1180 * 1172, 1400**2) + Fraction(220 * 228, 1400**2)))
+    )
     assert judges.kappa(10, 10, 10, 10) is None
     assert judges.kappa(0, 0, 0, 0) is None
     assert judges.kappa(4, 0, 2, 2) == -1
@@ -193,8 +204,11 @@ def test_two_judges_with_one_label_in_use_have_no_kappa_and_no_nan() -> None:
 def test_middle_states_are_told_apart_and_instability_comes_first() -> None:
     old, new, third = 0, 1, 2
     kinds = {
-        "old": [[old, old], [old, old], [new, new]], "new": [[old, old], [new, new], [new, new]],
-        "third": [[old, old], [third, third], [new, new]], "unstable": [[old, old], [old, new], [new, new]]}
+        "old": [[old, old], [old, old], [new, new]],
+        "new": [[old, old], [new, new], [new, new]],
+        "third": [[old, old], [third, third], [new, new]],
+        "unstable": [[old, old], [old, new], [new, new]],
+    }
     table = np.array(list(kinds.values()), np.int32)
     counts = np.full((4, 3), 2, np.int32)
     found = trajectories.sides(ExactKernel("exact", table), counts, 1, 0, 2)
@@ -220,15 +234,18 @@ def test_returning_needs_all_pairs_of_the_outer_states_to_agree() -> None:
 MARGIN = Fraction(3, 100)
 
 
-@pytest.mark.parametrize(("exact", "bounds", "excluded", "outcome"), [
-    (Fraction(6, 200), [Fraction(1, 200), Fraction(3, 800)], 0, "churn confirmed"),
-    (Fraction(6, 200) - Fraction(1, 800), [Fraction(1, 200), Fraction(3, 800)], 0, "not confirmed"),
-    (Fraction(1, 10), [Fraction(0), Fraction(1, 100)], 0, "not confirmed"),
-    (Fraction(1, 10), [Fraction(1, 100), Fraction(-1, 100)], 0, "not confirmed"),
-    (None, [None, None], 0, "cannot be decided"),
-    (Fraction(1, 10), [Fraction(1, 100), Fraction(1, 100)], 1, "cannot be decided"),
-    (Fraction(0), [Fraction(0), Fraction(0)], 0, "not confirmed"),
-])
+@pytest.mark.parametrize(
+    ("exact", "bounds", "excluded", "outcome"),
+    [
+        (Fraction(6, 200), [Fraction(1, 200), Fraction(3, 800)], 0, "churn confirmed"),
+        (Fraction(6, 200) - Fraction(1, 800), [Fraction(1, 200), Fraction(3, 800)], 0, "not confirmed"),
+        (Fraction(1, 10), [Fraction(0), Fraction(1, 100)], 0, "not confirmed"),
+        (Fraction(1, 10), [Fraction(1, 100), Fraction(-1, 100)], 0, "not confirmed"),
+        (None, [None, None], 0, "cannot be decided"),
+        (Fraction(1, 10), [Fraction(1, 100), Fraction(1, 100)], 1, "cannot be decided"),
+        (Fraction(0), [Fraction(0), Fraction(0)], 0, "not confirmed"),
+    ],
+)
 def test_decision(exact: Fraction | None, bounds: list, excluded: int, outcome: str) -> None:
     lower = [("exact", bounds[0], False), ("semantic", bounds[1], False)]
     assert decide(MARGIN, exact, lower, excluded)[0] == outcome
@@ -238,11 +255,22 @@ def test_the_threshold_is_compared_on_exact_values() -> None:
     """24 contrasts of 1/4 over 200 questions are exactly 3 pp, although their float sum falls below."""
     values = [Fraction(1, 4)] * 24
     assert sum(float(v) / 200 for v in values) < 0.03 or sum(values) / 200 == MARGIN
-    assert decide(MARGIN, sum(values, Fraction(0)) / 200, [("exact", Fraction(1, 200), False)], 0)[0] == "churn confirmed"
+    assert (
+        decide(MARGIN, sum(values, Fraction(0)) / 200, [("exact", Fraction(1, 200), False)], 0)[0] == "churn confirmed"
+    )
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    ("0.89125", "89.13"), ("0.94625", "94.63"), ("-0.015", "−1.50"), ("0", "0.00"), ("-0.00001", "0.00"), ("1", "100.00"),
-    ("-0.89125", "−89.13")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0.89125", "89.13"),
+        ("0.94625", "94.63"),
+        ("-0.015", "−1.50"),
+        ("0", "0.00"),
+        ("-0.00001", "0.00"),
+        ("1", "100.00"),
+        ("-0.89125", "−89.13"),
+    ],
+)
 def test_percentages_round_half_up(value: str, text: str) -> None:
     assert points(Fraction(value)) == text

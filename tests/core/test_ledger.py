@@ -24,10 +24,16 @@ from audit_core.ledger import Ledger, Reader, write
 
 START = "0" * 64
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-values = st.recursive(st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | text,
-                      lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
-                          st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=8), inner,
-                          max_size=4), max_leaves=12)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | text,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=8), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
 
 
 @given(values)
@@ -36,13 +42,28 @@ def test_three_encoders_give_the_same_bytes(value: object) -> None:
     assert decode(encode(value)) == value
 
 
-@pytest.mark.parametrize(("line", "reason"), [
-    (b'{"a":1.5}', "floating"), (b'{"a":NaN}', "not JSON"), (b'{"a":1,"a":2}', "canonical"), (b'{"a": 1}', "canonical"),
-    (b'{"b":1,"a":2}', "canonical"), (b'\xef\xbb\xbf{"a":1}', "JSON"), (b'{"a":1}\r', "canonical"), (b'{"a":"\xff"}', "JSON"),
-    (b'{"a":"\\ud83d"}', "JSON"), (b'{"a":9007199254740992}', "2\\^53"), (b'{"a":"\\u0041"}', "canonical"),
-    (b"", "JSON"), (b"[" * 40 + b"]" * 40, "deep"), (b"[" * 100_000, "JSON|deep"), (b'{"\xc3\xa9":1}', "ASCII"),
-    (b'{"a":1}{"b":2}', "JSON"), (b'{"a":' + b"9" * 5000 + b"}", "JSON|2\\^53|canonical|floating"),
-])
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a":1.5}', "floating"),
+        (b'{"a":NaN}', "not JSON"),
+        (b'{"a":1,"a":2}', "canonical"),
+        (b'{"a": 1}', "canonical"),
+        (b'{"b":1,"a":2}', "canonical"),
+        (b'\xef\xbb\xbf{"a":1}', "JSON"),
+        (b'{"a":1}\r', "canonical"),
+        (b'{"a":"\xff"}', "JSON"),
+        (b'{"a":"\\ud83d"}', "JSON"),
+        (b'{"a":9007199254740992}', "2\\^53"),
+        (b'{"a":"\\u0041"}', "canonical"),
+        (b"", "JSON"),
+        (b"[" * 40 + b"]" * 40, "deep"),
+        (b"[" * 100_000, "JSON|deep"),
+        (b'{"\xc3\xa9":1}', "ASCII"),
+        (b'{"a":1}{"b":2}', "JSON"),
+        (b'{"a":' + b"9" * 5000 + b"}", "JSON|2\\^53|canonical|floating"),
+    ],
+)
 def test_lines_outside_the_domain_are_refused(line: bytes, reason: str) -> None:
     with pytest.raises(CodecError, match=reason):
         decode(line)
@@ -92,10 +113,16 @@ def test_every_single_byte_change_is_found(tmp_path: Path) -> None:
             assert reader.entry.sha256 != entry.sha256
 
 
-@pytest.mark.parametrize("edit", [
-    lambda lines: lines[:2] + lines[3:], lambda lines: [*lines[:2], lines[1], *lines[2:]],
-    lambda lines: [lines[1], lines[0], *lines[2:]], lambda lines: [*lines[:2], b"", *lines[2:]],
-    lambda lines: [line + b"\r" for line in lines]])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda lines: lines[:2] + lines[3:],
+        lambda lines: [*lines[:2], lines[1], *lines[2:]],
+        lambda lines: [lines[1], lines[0], *lines[2:]],
+        lambda lines: [*lines[:2], b"", *lines[2:]],
+        lambda lines: [line + b"\r" for line in lines],
+    ],
+)
 def test_removed_repeated_and_swapped_lines_stop_with_a_line_number(tmp_path: Path, edit: object) -> None:
     path = tmp_path / "l.jsonl"
     write(path, records(5), START)

@@ -21,13 +21,20 @@ from tests.support.simulator import CREATED, StudySimulator
 
 SHAPES = {
     "two repeats": StudySimulator(states=("n0", "n1", "n3", "n7"), noise=0.3, passages=True),
-    "ragged": StudySimulator(states=("n1", "n3", "n7"), repeats={"n1": 2, "n3": 3, "n7": 5}, noise=0.4,
-                             answers={("q00003", "n7", 2): None, ("q00004", "n1", 1): None}),
+    "ragged": StudySimulator(
+        states=("n1", "n3", "n7"),
+        repeats={"n1": 2, "n3": 3, "n7": 5},
+        noise=0.4,
+        answers={("q00003", "n7", 2): None, ("q00004", "n1", 1): None},
+    ),
     "no labels": StudySimulator(labels=False, noise=0.3),
     "one repeat": StudySimulator(repeats=1, labels=False),
     "nothing but answers": StudySimulator(labels=False, gold=False, evidence=False, text=None, tags=()),
-    "hostile ids": StudySimulator(questions=6, ids=["q 1", "q_1", "q'1", "[q1]", "q1;DROP TABLE cell;--", "ｑ1"],
-                                  answers={("q 1", "n1", 1): "nul\x00byte\r\n\u202ebidi"}),
+    "hostile ids": StudySimulator(
+        questions=6,
+        ids=["q 1", "q_1", "q'1", "[q1]", "q1;DROP TABLE cell;--", "ｑ1"],
+        answers={("q 1", "n1", 1): "nul\x00byte\r\n\u202ebidi"},
+    ),
 }
 
 
@@ -45,10 +52,15 @@ def test_numpy_sql_and_fractions_agree(loaded) -> None:  # type: ignore[no-untyp
     """Per-question contrasts: the loader's (numpy), the view's (SQL), and an oracle's (fractions) are equal."""
     simulator, study, db = loaded
     with read.reader(db) as connection:
-        stored = read.rows(connection, "SELECT c.*, p.old, p.new, q.question_id FROM contrast c JOIN pair p USING (pair_key) "
-                                       "JOIN question q USING (question_key)")
-        view = {(r["pair_key"], r["kernel"], r["question_key"]): r
-                for r in read.rows(connection, "SELECT * FROM contrast_recomputed")}
+        stored = read.rows(
+            connection,
+            "SELECT c.*, p.old, p.new, q.question_id FROM contrast c JOIN pair p USING (pair_key) "
+            "JOIN question q USING (question_key)",
+        )
+        view = {
+            (r["pair_key"], r["kernel"], r["question_key"]): r
+            for r in read.rows(connection, "SELECT * FROM contrast_recomputed")
+        }
     by_id = {d.question.question_id: d for d in simulator.dossiers()}
     assert stored
     eligible = 0
@@ -64,7 +76,8 @@ def test_numpy_sql_and_fractions_agree(loaded) -> None:  # type: ignore[no-untyp
         assert Fraction(row["numerator"], row["denominator"]) == want
         assert other is not None
         assert [row[n] for n in ("within_old", "within_new", "crossing")] == [
-            other[n] for n in ("within_old", "within_new", "crossing")]
+            other[n] for n in ("within_old", "within_new", "crossing")
+        ]
         assert bool(row["flip"]) is (want == 1)
     assert eligible or simulator.repeats == 1
 
@@ -77,7 +90,10 @@ def test_estimates_on_screen_are_those_of_the_ledgers(loaded) -> None:  # type: 
     assert [e["name"] for e in record["estimates"]] == list(stored)
     for estimate in record["estimates"]:
         row = stored[estimate["name"]]
-        assert (str(row["numerator"]), str(row["denominator"])) == (str(estimate["numerator"]), str(estimate["denominator"]))
+        assert (str(row["numerator"]), str(row["denominator"])) == (
+            str(estimate["numerator"]),
+            str(estimate["denominator"]),
+        )
         assert (row["value"] is None) is (estimate["value"] is None)
         if row["value"] is None:
             assert row["reason"]
@@ -88,7 +104,8 @@ def test_what_is_read_back_is_what_was_locked(loaded) -> None:  # type: ignore[n
     for before, after in zip(study.dossiers(), read.dossiers(db, study.protocol.study_id), strict=True):
         assert after.question == before.question
         assert [(c.state, c.repeat, c.status, c.answer) for c in after.cells] == [
-            (c.state, c.repeat, c.status, c.answer) for c in before.cells]
+            (c.state, c.repeat, c.status, c.answer) for c in before.cells
+        ]
         assert after.gold == before.gold
     live = read.arrays(db, study.protocol.study_id)
     locked = arrays_of(study.protocol, study.dossiers())
@@ -182,8 +199,17 @@ def test_a_study_that_changes_between_check_and_load_is_refused(tmp_path: Path) 
 @pytest.mark.parametrize("text", ["", "%", "_", "'", "\\", "\x00", "Answer", "q0000", "\U0001f642"])
 def test_search_takes_any_text_literally(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.mktemp("search")
-    StudySimulator(questions=4, answers={("q00001", "n1", 1): "100% of _it_ isn't \\ fine \U0001f642"}).build(folder / "s")
+    StudySimulator(questions=4, answers={("q00001", "n1", 1): "100% of _it_ isn't \\ fine \U0001f642"}).build(
+        folder / "s"
+    )
     load([folder / "s"], folder / "audit.db", verifier=verify)
     found = read.search(folder / "audit.db", "simulated", text)
-    want = {"%": {"q00001"}, "_": {"q00001"}, "'": {"q00001"}, "\\": {"q00001"}, "\x00": set(), "\U0001f642": {"q00001"}}
+    want = {
+        "%": {"q00001"},
+        "_": {"q00001"},
+        "'": {"q00001"},
+        "\\": {"q00001"},
+        "\x00": set(),
+        "\U0001f642": {"q00001"},
+    }
     assert found == want.get(text, {"q00000", "q00001", "q00002", "q00003"})

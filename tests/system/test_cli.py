@@ -67,9 +67,14 @@ def test_names_of_the_bundled_study(capsys: pytest.CaptureFixture[str]) -> None:
     _, facts = run(capsys, "estimate", "nq-400", "--print")
     named = {e["name"]: e for e in facts["estimates"]}
     for name, top, bottom in (
-        ("excess_churn[semantic]@n1-n7", 164, 1600), ("within_agreement[exact]@n1", 101, 400),
-        ("cross_agreement[exact]@n1-n7", 301, 1600), ("repeat_stable_flips[semantic]@n1-n7", 40, 400),
-        ("exact_match@n1", 133, 800), ("transitions[lost]@n1-n7", 46, 800), ("unknown_rate@n0", 40, 800)):
+        ("excess_churn[semantic]@n1-n7", 164, 1600),
+        ("within_agreement[exact]@n1", 101, 400),
+        ("cross_agreement[exact]@n1-n7", 301, 1600),
+        ("repeat_stable_flips[semantic]@n1-n7", 40, 400),
+        ("exact_match@n1", 133, 800),
+        ("transitions[lost]@n1-n7", 46, 800),
+        ("unknown_rate@n0", 40, 800),
+    ):
         assert (named[name]["numerator"], named[name]["denominator"]) == (top, bottom)
     assert named["excess_churn[semantic]@n1-n7"]["lower"] == 0.076875
     assert named["excess_churn[semantic]@n1-n7"]["status"] == "confirmatory"
@@ -114,10 +119,17 @@ def test_compare_and_explore(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "explore", "nq-400", "n0", "n7", "--tag", "none")[0] == 2
 
 
-@pytest.mark.parametrize("arguments", [
-    ("verify", "/nowhere"), ("estimate", "/nowhere"), ("load", "/nowhere", "--db", "/tmp/x.db"),
-    ("load", "nq-400", "--db", "/nowhere/x.db"), ("load", "nq-400", "--db", "/"), ("compare", "nq-400", "/nowhere"),
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "/nowhere"),
+        ("estimate", "/nowhere"),
+        ("load", "/nowhere", "--db", "/tmp/x.db"),
+        ("load", "nq-400", "--db", "/nowhere/x.db"),
+        ("load", "nq-400", "--db", "/"),
+        ("compare", "nq-400", "/nowhere"),
+    ],
+)
 def test_bad_paths_get_a_message_in_four_parts(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
     assert main([*arguments, "--json"]) == 2
     captured = capsys.readouterr()
@@ -129,19 +141,33 @@ def test_bad_paths_get_a_message_in_four_parts(capsys: pytest.CaptureFixture[str
     assert facts["errors"][0]["action"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}\n", b"not json", b'{"v":1}\n', b"[" * 100_000, b"\xff\xfe", b'{"n":NaN}\n',
-                                     b"\x00" * 5000])
-@pytest.mark.parametrize("file", ["locks/00-protocol.json", "protocol/protocol.json", "answers/cells.jsonl",
-                                  "results/results.json", "judgments/primary/cells.jsonl"])
-def test_damaged_files_never_end_in_a_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes,
-                                                file: str) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"{}\n", b"not json", b'{"v":1}\n', b"[" * 100_000, b"\xff\xfe", b'{"n":NaN}\n', b"\x00" * 5000]
+)
+@pytest.mark.parametrize(
+    "file",
+    [
+        "locks/00-protocol.json",
+        "protocol/protocol.json",
+        "answers/cells.jsonl",
+        "results/results.json",
+        "judgments/primary/cells.jsonl",
+    ],
+)
+def test_damaged_files_never_end_in_a_traceback(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, file: str
+) -> None:
     StudySimulator(questions=3).build(tmp_path / "s")
     main(["estimate", str(tmp_path / "s")])
     (tmp_path / "s" / file).chmod(0o644)
     (tmp_path / "s" / file).write_bytes(content)
     capsys.readouterr()
-    for command in (["verify"], ["estimate"], ["load", "--db", str(tmp_path / "x.db")],
-                    ["load", "--allow-failed", "--db", str(tmp_path / "y.db")]):
+    for command in (
+        ["verify"],
+        ["estimate"],
+        ["load", "--db", str(tmp_path / "x.db")],
+        ["load", "--allow-failed", "--db", str(tmp_path / "y.db")],
+    ):
         code = main([command[0], str(tmp_path / "s"), *command[1:]])
         captured = capsys.readouterr()
         assert "fault of the program" not in captured.err, (command, captured.err)

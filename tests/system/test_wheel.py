@@ -24,8 +24,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-P", "-m", *arguments], cwd=folder, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(installed)})
+    return subprocess.run(
+        [sys.executable, "-P", "-m", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+    )
 
 
 def test_command_line_and_bundled_studies(installed: Path, tmp_path: Path) -> None:
@@ -37,8 +42,15 @@ def test_command_line_and_bundled_studies(installed: Path, tmp_path: Path) -> No
 
 
 def test_the_dashboard_finds_its_settings(installed: Path, tmp_path: Path) -> None:
-    code = ("import audit_core, dashboard\nfrom dashboard.launch import options\nfrom pathlib import Path\n"
-            "print(Path(dashboard.__file__).parent.parent)\nprint(options()['browser.gatherUsageStats'])")
-    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(installed)})
+    code = (
+        "import audit_core, dashboard\nfrom dashboard.launch import options\nfrom pathlib import Path\n"
+        "print(Path(dashboard.__file__).parent.parent)\nprint(options()['browser.gatherUsageStats'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+    )
     assert done.stdout.split() == [str(installed), "False"], done.stderr
