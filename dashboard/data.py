@@ -20,6 +20,7 @@ from audit_core.readmodel import read
 from audit_core.reviews.fold import Progress, progress
 from dashboard import runtime
 from dashboard.components.saving import store
+from dashboard.numbers import percent
 from dashboard.state import Selection
 
 Row = dict[str, Any]
@@ -247,6 +248,12 @@ class Comparison:
     rows: dict[str, Row]
     estimates: dict[str, Row]
     locked: bool
+
+    @property
+    def level(self) -> str:
+        """Confidence of the bounds in words: the protocol's for locked estimates, 95% for live ones."""
+        fixed = ((self.study["protocol"] or {}).get("bootstrap") or {}).get("level") if self.locked else None
+        return percent(Fraction(fixed or "0.95"), 1).replace(".0%", "%")
 
     def named(self, name: str) -> Row:
         """The estimate of that name, or one without a value that says it is not there."""

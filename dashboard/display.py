@@ -256,7 +256,11 @@ def three_numbers(comparison: Comparison) -> None:
         link(f"All {plural(comparison.study['questions'], 'question')}", into(selection, queue="all"))
     with columns[1], st.container(border=True, height="stretch", gap="xsmall"):
         value = exact(excess)
-        note = plain(brief(excess["reason"])) if value is None else "<br>".join(map(plain, bounds(excess)))
+        note = (
+            plain(brief(excess["reason"]))
+            if value is None
+            else "<br>".join(map(plain, bounds(excess, comparison.level)))
+        )
         block(card(f"Excess churn ({words})", points(value), note, measured=value is not None))
         link("Questions above zero", into(selection, queue="all", contrast=(0.0001, 1)))
     with columns[2], st.container(border=True, height="stretch", gap="xsmall"):

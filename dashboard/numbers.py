@@ -66,13 +66,13 @@ def interval(row: Row, places: int = 2) -> str:
     return f"{decimal(row['low'], places, 100)} to {decimal(row['high'], places, 100)}"
 
 
-def bounds(row: Row) -> list[str]:
+def bounds(row: Row, level: str) -> list[str]:
     """One-sided bound and interval in words, or why there are none."""
     if degenerate(row):
         return ["all questions are equal, so bounds say nothing"]
     if row["lower"] is None:
         return [row["detail"].get("bounds", "no bounds")]
-    return [f"one-sided 95% lower bound {decimal(row['lower'], 2, 100)}", f"95% interval {interval(row)}"]
+    return [f"one-sided {level} lower bound {decimal(row['lower'], 2, 100)}", f"{level} interval {interval(row)}"]
 
 
 def brief(reason: str) -> str:

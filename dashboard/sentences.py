@@ -167,7 +167,9 @@ def _agreement(comparison: Comparison) -> str:
     if moved(excess):
         return text + f"The {decimal(gap, 2, 100)}-point gap is what repeat noise cannot explain."
     bound = decimal(excess["lower"], 2, 100)
-    return text + (f"The {decimal(gap, 2, 100)}-point gap could be repeat noise (one-sided 95% lower bound {bound}).")
+    return text + (
+        f"The {decimal(gap, 2, 100)}-point gap could be repeat noise (one-sided {comparison.level} lower bound {bound})."
+    )
 
 
 def _accuracy(comparison: Comparison) -> str:

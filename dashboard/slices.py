@@ -14,6 +14,8 @@ from dashboard.state import KERNELS
 
 Row = dict[str, Any]
 MOST_TAGS = 12
+LIVE = "95%"
+"""Confidence of live estimates."""
 
 
 def panel(comparison: Comparison) -> None:
@@ -61,7 +63,7 @@ def panel(comparison: Comparison) -> None:
         )
     display.block(
         display.grid(
-            ("tag", "questions", "cross agreement", "excess churn, 95% interval", "repeat-stable flips"),
+            ("tag", "questions", "cross agreement", f"excess churn, {LIVE} interval", "repeat-stable flips"),
             cells,
             numeric=(1, 2, 3, 4),
         )

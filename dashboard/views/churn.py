@@ -54,7 +54,7 @@ def _agreement(comparison: Comparison) -> None:
     display.section(
         "Agreement within each state and across them",
         "Both floors are shown apart: a state that only became less repeatable must not read as churn. "
-        "Lines are two-sided 95% intervals.",
+        f"Lines are two-sided {comparison.level} intervals.",
     )
     shown = sentences.kernels(comparison)
     for column, kernel in zip(st.columns(len(shown)), shown, strict=True):
@@ -211,8 +211,9 @@ def _bootstrap(comparison: Comparison) -> None:
         "Bootstrap distribution of excess churn",
     )
     note = (
-        f"Exact distribution over resampled questions. One-sided 95% lower bound {decimal(row['lower'], 2, 100)} pp, "
-        f"two-sided 95% interval {interval(row)} pp."
+        f"Exact distribution over resampled questions. One-sided {comparison.level} lower bound "
+        f"{decimal(row['lower'], 2, 100)} pp, "
+        f"two-sided {comparison.level} interval {interval(row)} pp."
     )
     if margin is not None:
         note += " The margin is part of the protocol's rule."

@@ -60,7 +60,9 @@ def _cards(comparison: Comparison, shared: Row) -> None:
     zero, same, turned = (comparison.pair(m) for m in ("zero_overlap", "identical_sets", "reordered_sets"))
     depth = shared["detail"].get("depth", "")
     bounds = (
-        "" if shared["low"] is None else f"95% interval {decimal(shared['low'], 2)} to {decimal(shared['high'], 2)}"
+        ""
+        if shared["low"] is None
+        else f"{comparison.level} interval {decimal(shared['low'], 2)} to {decimal(shared['high'], 2)}"
     )
     jaccard, biased = comparison.pair("jaccard"), comparison.pair("rank_biased_overlap")
     entries: tuple[tuple[str, str, str, int | None, dict[str, Any] | None], ...] = (

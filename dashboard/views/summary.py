@@ -80,7 +80,7 @@ def _excess(comparison: Comparison, selection: state.Selection, kernel: str) -> 
     if value is None:
         display.block(card(label, UNDEFINED, plain(brief(row["reason"])), measured=False))
         return
-    display.block(card(label, points(value), "<br>".join(map(plain, bounds(row)))))
+    display.block(card(label, points(value), "<br>".join(map(plain, bounds(row, comparison.level)))))
     flips = comparison.pair("repeat_stable_flips", kernel)["numerator"]
     if flips is not None:
         display.link(plural(flips, "repeat-stable flip"), display.into(selection, kernel=kernel))

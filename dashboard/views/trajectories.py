@@ -74,7 +74,8 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
     shown = sentences.kernels(comparison)
     display.section(
         "Step by step",
-        "Every neighbouring pair of the ladder. Two-sided 95% intervals, not adjusted for looking at several steps.",
+        f"Every neighbouring pair of the ladder. Two-sided {comparison.level} intervals, not adjusted for looking at "
+        "several steps.",
     )
     cells, rows, marks, opens = [], [], [], {}
     for index, (old, new) in enumerate(pairwise(names)):
@@ -117,7 +118,8 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
             )
         opens[str(index)] = display.into(comparison.selection, old=old, new=new)
     columns = ("step", *(f"flips, {KERNELS[k]}" for k in shown), *(f"excess churn, {KERNELS[k]}" for k in shown))
-    left, right = st.columns([1.2, 1])
+    with st.container(key="wrap-steps"):
+        left, right = st.columns([1.2, 1])
     with left:
         display.block(display.grid(columns, cells, numeric=range(1, len(columns))))
         union = comparison.named(f"adjacent_flips_union[{comparison.study['main_kernel']}]")

@@ -177,7 +177,7 @@ def _unknown(comparison: Comparison) -> None:
 def _states(comparison: Comparison) -> None:
     display.section(
         "Each state by itself",
-        "Means over questions of the mean over repeats, with two-sided 95% intervals where there are any.",
+        f"Means over questions of the mean over repeats, with two-sided {comparison.level} intervals where there are any.",
     )
     cells, rows = [], []
     for entry in comparison.study["states"]:
@@ -199,7 +199,7 @@ def _states(comparison: Comparison) -> None:
     if exact(change) is not None:
         display.block(
             f'<p class="small">Exact match from {sentences.states(comparison)}: '
-            f"<b>{points(exact(change), sign=True)}</b>, 95% interval {interval(change)} pp.</p>"
+            f"<b>{points(exact(change), sign=True)}</b>, {comparison.level} interval {interval(change)} pp.</p>"
         )
     row = comparison.state("unknown_rate", comparison.selection.new)
     display.facts(

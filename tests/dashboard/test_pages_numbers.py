@@ -60,13 +60,13 @@ def test_an_undefined_estimate_is_words_and_never_a_number():
     }
     assert numbers.exact(row) is None
     assert numbers.interval(row) == ""
-    assert numbers.bounds(row) == ["no bounds"]
+    assert numbers.bounds(row, "95%") == ["no bounds"]
 
 
 def test_equal_questions_have_no_interval():
     row = {"low": 0.0, "high": 0.0, "lower": 0.0, "detail": {"degenerate": "All questions are equal."}}
     assert numbers.interval(row) == ""
-    assert "equal" in numbers.bounds(row)[0]
+    assert "equal" in numbers.bounds(row, "95%")[0]
 
 
 @pytest.mark.parametrize(
