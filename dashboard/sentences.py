@@ -167,9 +167,8 @@ def _agreement(comparison: Comparison) -> str:
     if moved(excess):
         return text + f"The {decimal(gap, 2, 100)}-point gap is what repeat noise cannot explain."
     bound = decimal(excess["lower"], 2, 100)
-    return text + (
-        f"The {decimal(gap, 2, 100)}-point gap could be repeat noise (one-sided {comparison.level} lower bound {bound})."
-    )
+    gap_text = f"The {decimal(gap, 2, 100)}-point gap could be repeat noise"
+    return f"{text}{gap_text} (one-sided {comparison.level} lower bound {bound})."
 
 
 def _accuracy(comparison: Comparison) -> str:

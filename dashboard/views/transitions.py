@@ -177,7 +177,7 @@ def _unknown(comparison: Comparison) -> None:
 def _states(comparison: Comparison) -> None:
     display.section(
         "Each state by itself",
-        f"Means over questions of the mean over repeats, with two-sided {comparison.level} intervals where there are any.",
+        f"Means over questions of the mean over repeats, with two-sided {comparison.level} intervals.",
     )
     cells, rows = [], []
     for entry in comparison.study["states"]:
