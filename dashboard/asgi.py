@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard import display
+from dashboard import display, runtime
 
 POLICY = "; ".join(
     (
@@ -66,4 +69,11 @@ def failed(error: Exception) -> bool:
     return True
 
 
-app = st.App(Path(__file__).with_name("app.py"), middleware=[Middleware(Guard)], on_script_error=failed)
+@asynccontextmanager
+async def ready(_: st.App) -> AsyncIterator[dict[str, Any] | None]:
+    """Warm up before the first visitor comes, so that nobody waits for imports."""
+    runtime.warm()
+    yield None
+
+
+app = st.App(Path(__file__).with_name("app.py"), middleware=[Middleware(Guard)], on_script_error=failed, lifespan=ready)

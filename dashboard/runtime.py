@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import cache
 from pathlib import Path
-
-import streamlit as st
 
 DATABASE = "SNAPSHOT_AUDIT_DB"
 REVIEWS = "SNAPSHOT_AUDIT_REVIEWS"
@@ -22,17 +21,19 @@ def reviews() -> Path:
     return Path(os.environ.get(REVIEWS) or database().with_name("reviews.db"))
 
 
-@st.cache_resource(show_spinner=False)
-def warm() -> bool:
-    """Import everything once, then take it out of the garbage collector's sight.
+@cache
+def warm() -> None:
+    """Once per process: import everything, then take it out of the garbage collector's sight.
 
     Streamlit collects all generations after every interaction; with a full set of libraries that costs
     65 to 175 ms each time, and nothing once they are frozen. The first figure is built here because plotly
     before 7.2 is not safe when two threads build theirs at once.
     """
+    import pandas as pd  # noqa: F401  what tables import at their first use
     import plotly.graph_objects as go
+    import pyarrow as pa  # noqa: F401
 
-    from dashboard import data, figures  # noqa: F401
+    from dashboard import shell  # noqa: F401  and with it everything of ours
 
     figure = go.Figure(go.Bar(y=[1]))
     figure.add_scatter(y=[1], fill="toself")
@@ -42,4 +43,3 @@ def warm() -> bool:
     figure.to_json()
     gc.collect()
     gc.freeze()
-    return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Palette, blank, plain
+from dashboard.figures.palette import Mark, Palette, drawn, plain, steady
 
 STEPS = 24
 BAR = 0.018
@@ -53,13 +53,12 @@ def flows(
     height: int = 360,
 ) -> go.Figure:
     """Columns of blocks joined by ribbons whose width is a count; a marker on each takes the click."""
-    figure = blank(palette, height)
     blocks = [_blocks(column, groups[column], ribbons) for column in range(len(columns))]
     leaving = [{key: span[0] for key, span in column.items()} for column in blocks]
     entering = [{key: span[0] for key, span in column.items()} for column in blocks]
     total = max((sum(span[1] for span in column.values()) for column in blocks), default=1) or 1
     scale = (1 - GAP * max(max((len(column) for column in blocks), default=1) - 1, 0)) / total
-    middles = []
+    bands, middles = [], []
     order = _order(groups)
     for ribbon in sorted(ribbons, key=lambda r: (r.column, order[r.column, r.source], order[r.column + 1, r.target])):
         if not ribbon.size:
@@ -70,25 +69,44 @@ def flows(
         entering[ribbon.column + 1][ribbon.target] -= thick
         ease = ribbon.at**2 * (3 - 2 * ribbon.at)
         middles.append((ribbon, start + (end - start) * ease - thick / 2, thick))
-        _ribbon(figure, ribbon.column, start, end, thick, ribbon.colour)
-    _bars(figure, columns, groups, blocks, scale, palette)
-    figure.add_scatter(
-        x=[ribbon.column + BAR + (1 - 2 * BAR) * ribbon.at for ribbon, _, _ in middles],
-        y=[y for _, y, _ in middles],
-        mode="markers+text",
-        text=[plain(ribbon.label) if thick >= READABLE else "" for ribbon, _, thick in middles],
-        textposition="middle center",
-        textfont={"color": palette.ink, "size": 13},
-        customdata=[ribbon.name for ribbon, _, _ in middles],
-        hovertext=[plain(ribbon.label) for ribbon, _, _ in middles],
-        hovertemplate="%{hovertext}<extra></extra>",
-        marker={"size": 30, "opacity": 0.01, "color": palette.ink},
-        selected={"marker": {"opacity": 0.01}, "textfont": {"color": palette.ink}},
-        unselected={"marker": {"opacity": 0.01}, "textfont": {"color": palette.ink}},
+        bands.append(_band(ribbon, start, end, thick))
+    clicks = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [ribbon.column + BAR + (1 - 2 * BAR) * ribbon.at for ribbon, _, _ in middles],
+        "y": [y for _, y, _ in middles],
+        "text": [plain(ribbon.label) if thick >= READABLE else "" for ribbon, _, thick in middles],
+        "textposition": "middle center",
+        "textfont": {"color": palette.ink, "size": 13},
+        "customdata": [ribbon.name for ribbon, _, _ in middles],
+        "hovertext": [plain(ribbon.label) for ribbon, _, _ in middles],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "marker": {"size": 30, "opacity": 0.01, "color": palette.ink},
+        **steady(0.01, textfont={"color": palette.ink}),
+    }
+    titles: list[Mark] = [
+        {"x": column, "y": 1.06, "text": f"<b>{plain(title)}</b>", "font": {"color": palette.ink, "size": 14}}
+        for column, title in enumerate(columns)
+    ]
+    seen = [
+        (column, group, *blocks[column][group.key])
+        for column, members in enumerate(groups)
+        for group in members
+        if blocks[column][group.key][1]
+    ]
+    return drawn(
+        palette,
+        height,
+        [*bands, clicks],
+        x={"visible": False, "range": [-0.34, len(columns) - 1 + 0.34]},
+        y={"visible": False, "range": [-0.03, 1.1]},
+        shapes=[_bar(column, group, top, size * scale) for column, group, top, size in seen],
+        annotations=titles
+        + [
+            _name(column, group, top - size * scale / 2, size, column == len(columns) - 1)
+            for column, group, top, size in seen
+        ],
     )
-    figure.update_xaxes(visible=False, range=[-0.34, len(columns) - 1 + 0.34])
-    figure.update_yaxes(visible=False, range=[-0.03, 1.1])
-    return figure
 
 
 def _order(groups: Sequence[Sequence[Group]]) -> Mapping[tuple[int, str], int]:
@@ -112,57 +130,34 @@ def _blocks(column: int, groups: Sequence[Group], ribbons: Sequence[Ribbon]) -> 
     return found
 
 
-def _ribbon(figure: go.Figure, column: int, start: float, end: float, thick: float, colour: str) -> None:
+def _band(ribbon: Ribbon, start: float, end: float, thick: float) -> Mark:
     ways = [step / STEPS for step in range(STEPS + 1)]
-    xs = [column + BAR + (1 - 2 * BAR) * way for way in ways]
-    ease = [way * way * (3 - 2 * way) for way in ways]
-    upper = [start + (end - start) * e for e in ease]
-    figure.add_scatter(
-        x=xs + xs[::-1],
-        y=upper + [y - thick for y in upper[::-1]],
-        mode="lines",
-        fill="toself",
-        fillcolor=colour,
-        line={"width": 0},
-        opacity=0.5,
-        hoverinfo="skip",
-    )
+    xs = [round(ribbon.column + BAR + (1 - 2 * BAR) * way, 5) for way in ways]
+    upper = [start + (end - start) * way * way * (3 - 2 * way) for way in ways]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": xs + xs[::-1],
+        "y": upper + [y - thick for y in upper[::-1]],
+        "fill": "toself",
+        "fillcolor": ribbon.colour,
+        "line": {"width": 0},
+        "opacity": 0.5,
+        "hoverinfo": "skip",
+    }
 
 
-def _bars(
-    figure: go.Figure,
-    columns: Sequence[str],
-    groups: Sequence[Sequence[Group]],
-    blocks: Sequence[Mapping[str, tuple[float, int]]],
-    scale: float,
-    palette: Palette,
-) -> None:
-    last = len(columns) - 1
-    for column, title in enumerate(columns):
-        figure.add_annotation(
-            x=column, y=1.06, text=f"<b>{plain(title)}</b>", showarrow=False, font={"color": palette.ink, "size": 14}
-        )
-        for group in groups[column]:
-            top, size = blocks[column][group.key]
-            if not size:
-                continue
-            figure.add_shape(
-                type="rect",
-                x0=column - BAR,
-                x1=column + BAR,
-                y0=top - size * scale,
-                y1=top,
-                fillcolor=group.colour,
-                line={"width": 0},
-            )
-            side = "left" if column == last else "right"
-            figure.add_annotation(
-                x=column + (BAR if side == "left" else -BAR),
-                y=top - size * scale / 2,
-                text=f"{plain(group.label)}<br>{size:,}",
-                showarrow=False,
-                xanchor=side,
-                xshift=8 if side == "left" else -8,
-                align=side,
-                font={"color": palette.ink, "size": 13},
-            )
+def _bar(column: int, group: Group, top: float, tall: float) -> Mark:
+    corners = {"x0": column - BAR, "x1": column + BAR, "y0": top - tall, "y1": top}
+    return {"type": "rect", **corners, "fillcolor": group.colour, "line": {"width": 0}}
+
+
+def _name(column: int, group: Group, y: float, size: int, last: bool) -> Mark:
+    """A block's name and count: outside the figure at both ends, before the block in between."""
+    side, away = ("left", 1) if last else ("right", -1)
+    return {
+        "x": column + away * BAR,
+        "y": y,
+        "text": f"{plain(group.label)}<br>{size:,}",
+        **{"xanchor": side, "xshift": away * 8, "align": side},
+    }

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Palette, blank
+from dashboard.figures.palette import Mark, Palette, drawn, steady
+
+CROWDED = 66
+"""End of a bar, in percent, beyond which its label no longer fits beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,52 +32,50 @@ class Bar:
 
 
 def noise_and_update(bars: Sequence[Bar], palette: Palette) -> go.Figure:
-    """Stacked bars on 0 to 100 percent; a negative excess is drawn hatched inside the noise."""
-    figure = blank(palette, 92 + 66 * len(bars), barmode="overlay", bargap=0.52, uniformtext={"mode": False})
-    kernels, names = [bar.kernel for bar in bars], [bar.name for bar in bars]
-    figure.add_bar(
-        y=kernels,
-        x=[bar.noise for bar in bars],
-        orientation="h",
-        marker={"color": palette.noise, "line": {"width": 0}},
-        customdata=names,
-        hovertemplate="repeat noise %{x:.2f}%<extra></extra>",
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
-    )
-    figure.add_bar(
-        y=kernels,
-        x=[abs(bar.excess) for bar in bars],
-        base=[min(bar.noise, bar.noise + bar.excess) for bar in bars],
-        orientation="h",
-        customdata=names,
-        hovertemplate="beyond noise %{meta}<extra></extra>",
-        meta=[bar.label for bar in bars],
-        marker={
+    """Bars on 0 to 100 percent; a negative excess is drawn hatched inside the noise."""
+    common: Mark = {
+        "type": "bar",
+        "orientation": "h",
+        "y": [bar.kernel for bar in bars],
+        "customdata": [bar.name for bar in bars],
+        **steady(1),
+    }
+    noise = {
+        **common,
+        "x": [bar.noise for bar in bars],
+        "marker": {"color": palette.noise, "line": {"width": 0}},
+        "hovertemplate": "repeat noise %{x:.2f}%<extra></extra>",
+    }
+    excess = {
+        **common,
+        "x": [abs(bar.excess) for bar in bars],
+        "base": [min(bar.noise, bar.noise + bar.excess) for bar in bars],
+        "meta": [bar.label for bar in bars],
+        "marker": {
             "color": palette.new,
             "line": {"width": 0},
             "pattern": {"shape": ["/" if bar.excess < 0 else "" for bar in bars], "fgcolor": palette.ground},
         },
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
+        "hovertemplate": "beyond noise %{x:.2f} pp<extra></extra>",
+    }
+    figure = drawn(
+        palette,
+        92 + 66 * len(bars),
+        [noise, excess],
+        x={"range": [0, 104], "tickvals": [0, 25, 50, 75, 100], "ticktext": ["0", "25", "50", "75", "100%"]},
+        y={
+            "autorange": "reversed",
+            "showgrid": False,
+            "tickfont": {"color": palette.ink, "size": 14},
+            "ticksuffix": "  ",
+        },
+        annotations=[_label(bar) for bar in bars],
     )
-    for bar in bars:
-        end = bar.noise + max(bar.excess, 0)
-        inside = end > 66
-        figure.add_annotation(
-            y=bar.kernel,
-            x=end,
-            text=bar.label,
-            showarrow=False,
-            xanchor="right" if inside else "left",
-            yshift=29 if inside else 0,
-            xshift=0 if inside else 8,
-            font={"color": palette.ink, "size": 14},
-        )
-    figure.update_xaxes(
-        range=[0, 104], tickvals=[0, 25, 50, 75, 100], ticktext=["0", "25", "50", "75", "100%"], showline=False
-    )
-    figure.update_yaxes(
-        autorange="reversed", showgrid=False, tickfont={"color": palette.ink, "size": 14}, ticksuffix="  "
-    )
-    return figure
+    return figure.update_layout(barmode="overlay", bargap=0.52)
+
+
+def _label(bar: Bar) -> Mark:
+    end = bar.noise + max(bar.excess, 0)
+    if end > CROWDED:
+        return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "right", "yshift": 30}
+    return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "left", "xshift": 8}

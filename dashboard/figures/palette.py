@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
 
 OLD, NEW = "#3b6fb6", "#c76a10"
+Mark = dict[str, Any]
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif'
 
 
@@ -91,36 +93,65 @@ def readable(ground: str, palette: Palette) -> str:
     return max((palette.ink, palette.ground), key=lambda colour: contrast(colour, ground))
 
 
-def blank(palette: Palette, height: int, **layout: Any) -> go.Figure:
-    """An empty figure with the common look and explicit colours."""
-    figure = go.Figure()
-    axis = {
+def drawn(
+    palette: Palette,
+    height: int,
+    traces: Sequence[Mark],
+    *,
+    x: Mark | None = None,
+    y: Mark | None = None,
+    shapes: Sequence[Mark] = (),
+    annotations: Sequence[Mark] = (),
+    legend: bool = False,
+) -> go.Figure:
+    """A figure with the common look; every colour is explicit, so that no surrounding template decides.
+
+    All parts are handed over at once: plotly checks the whole list again at each single addition.
+    """
+    axis: Mark = {
         "gridcolor": palette.grid,
         "linecolor": palette.grid,
         "zerolinecolor": palette.grid,
-        "tickcolor": palette.grid,
+        "zeroline": False,
         "tickfont": {"color": palette.muted, "size": 12.5},
         "title": {"font": {"color": palette.muted, "size": 13}},
         "automargin": True,
         "fixedrange": True,
     }
-    figure.update_layout(
-        template="plotly_dark" if palette is DARK else "plotly_white",
-        height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        showlegend=False,
-        font={"family": FONT, "color": palette.ink, "size": 13.5},
-        dragmode=False,
-        clickmode="event+select",
-        hoverlabel={
+    layout: Mark = {
+        "template": "none",
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 34 if legend else 8, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": legend,
+        "font": {"family": FONT, "color": palette.ink, "size": 13.5},
+        "dragmode": False,
+        "clickmode": "event+select",
+        "hoverlabel": {
             "bgcolor": palette.ground,
             "bordercolor": palette.grid,
             "font": {"color": palette.ink, "family": FONT, "size": 13},
         },
-    )
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    figure.update_layout(**layout)
-    return figure
+        "xaxis": _joined(axis, x),
+        "yaxis": _joined(axis, y),
+        "shapes": list(shapes),
+        "annotations": [{"showarrow": False, "font": {"color": palette.ink, "size": 13}} | a for a in annotations],
+    }
+    if legend:
+        place = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}
+        layout["legend"] = {**place, "font": {"color": palette.ink}}
+    return go.Figure(data=list(traces), layout=layout)
+
+
+def _joined(axis: Mark, own: Mark | None) -> Mark:
+    joined = axis | (own or {})
+    if own and "title" in own:
+        joined["title"] = {**axis["title"], "text": own["title"]}
+    return joined
+
+
+def steady(opacity: float, **more: Any) -> Mark:
+    """What a trace needs so that a click does not fade the marks around it."""
+    look = {"marker": {"opacity": opacity}, **more}
+    return {"selected": look, "unselected": look}
