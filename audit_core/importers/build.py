@@ -131,7 +131,7 @@ def build(
         described,
         questions=questions,
         cells=cells(),
-        evidence=evidence(),
+        evidence=evidence() if staging.all("SELECT 1 FROM entry WHERE evidence IS NOT NULL LIMIT 1") else (),
         passages=dict(staging.stream("SELECT sha256, text FROM passage")),
         gold=gold,
         findings=findings,
@@ -140,8 +140,10 @@ def build(
 
 
 def _laddered(entries: list[Entry], described: Protocol, names: Sequence[str]) -> list[Entry]:
-    ladder = {state.name: place for place, state in enumerate(described.states)}
-    return sorted(entries, key=lambda entry: ladder[names[entry.state]])
+    order = [state.name for state in described.states]
+    if order == list(names):
+        return entries
+    return sorted(entries, key=lambda entry: order.index(names[entry.state]))
 
 
 def _cell(entry: Entry, question_id: str, state: str) -> Cell:

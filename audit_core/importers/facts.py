@@ -55,7 +55,7 @@ class Facts:
 
     def gold(self, key: int, raw: Sequence[Any], separator: str | None, place: tuple[str, int]) -> None:
         """Accepted answers of a question, from one column or several."""
-        mark = hash(repr(raw))
+        mark = hash(raw[0] if len(raw) == 1 and type(raw[0]) is str else repr(raw))
         if mark == self._golds[key]:
             return
         aliases: list[str] = []

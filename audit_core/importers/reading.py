@@ -53,6 +53,7 @@ class Reader:
         self.holds_answers = not self._name.keys().isdisjoint(ANSWERING)
         self._by_passage = "passage" in self._name or "passage_id" in self._name
         self._holds_evidence = self._by_passage or "evidence" in self._name
+        self._holds_facts = not self._name.keys().isdisjoint(("gold", "tags", "weight"))
         self._holds_calls = not self._name.keys().isdisjoint(("cached", "response_id", "time"))
         if self._by_passage and options.number_repeats:
             raise InputError(
@@ -64,7 +65,7 @@ class Reader:
                     "Add a repeat column.",
                 )
             )
-        self._repeats: set[int] = set()
+        self._repeats: dict[str, int] = {}
         in_column = None if "state" in self._name else self.source.path.stem
         names = {"column": in_column, "file": self.source.path.stem, "folder": self.source.path.absolute().parent.name}
         self._state_of_all = options.state or names[options.state_from]
@@ -91,13 +92,13 @@ class Reader:
             self.tally.add("unreadable_values", f"{self.source.name}: line {line}: {error}")
 
     def _value(self, values: dict[str, Any], column: str) -> Any:
-        name = self._name.get(column)
-        return ABSENT if name is None else values.get(name, ABSENT)
+        # A column that the file lacks has the name None, which no record has as a key.
+        return values.get(self._name.get(column), ABSENT)  # type: ignore[arg-type]
 
     def _text(self, values: dict[str, Any], column: str) -> str | None:
         """Text of an optional column; None where it is blank, null or absent."""
-        value = self._value(values, column)
-        text = None if value is ABSENT else cells.text_of(value)
+        value = values.get(self._name.get(column))  # type: ignore[arg-type]
+        text = value if type(value) is str else cells.text_of(value)
         return text if text and not text.isspace() else None
 
     def _question(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[int, int]:
@@ -107,6 +108,8 @@ class Reader:
                 raise _UnplacedError("blank_questions")
             return self.facts.question(made_id(text), text, place), 0
         raw = self._value(values, "question_id")
+        if type(raw) is str and raw and not raw.isspace() and len(raw) <= ID_LIMIT:
+            return self.facts.question(raw, text, place), 0
         if raw is ABSENT or raw is None or (isinstance(raw, str) and not raw.strip()):
             raise _UnplacedError("blank_ids")
         if not isinstance(raw, str) or (isinstance(raw, Number) and not cells.is_whole(raw)):
@@ -119,11 +122,16 @@ class Reader:
         return self.facts.question(str(raw), text, place), int(is_number)
 
     def _facts(self, key: int, values: dict[str, Any], place: tuple[str, int]) -> None:
+        if not self._holds_facts:
+            return
         raw: list[Any] = []
         for name in self.plan.names.get("gold", ()):
             value = values.get(name)
-            raw += value or [] if name in self.repeated else [value]
-        if any(value is not None and value != "" for value in raw):
+            if name in self.repeated:
+                raw += value or []
+            elif value is not None and value != "":
+                raw.append(value)
+        if raw:
             self.facts.gold(key, raw, self.options.gold_separator, place)
         tags = self._value(values, "tags")
         if tags is not ABSENT and tags:
@@ -153,8 +161,10 @@ class Reader:
             raw = self._value(values, "repeat")
             if raw is ABSENT or raw is None or raw == "":
                 raise _UnplacedError("blank_repeats")
-            repeat = cells.whole_of(raw)
-            self._repeats.add(repeat)
+            known = self._repeats.get(raw) if type(raw) is str else None
+            if known is not None:
+                return known
+            repeat = self._repeats[str(raw)] = cells.whole_of(raw)
             if len(self._repeats) > MOST_REPEATS:
                 action = "Number the calls of a question in one state 1, 2, …; a seed or a row number is no repeat."
                 found, where = f"more, such as {repeat}", self.source.name
@@ -167,18 +177,18 @@ class Reader:
 
     def _answer(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[int, str | None, str | None]:
         raw = self._value(values, "answer")
-        answer = None if raw is ABSENT else cells.text_of(raw)
+        answer = raw if type(raw) is str else None if raw is ABSENT else cells.text_of(raw)
         if answer is None:
             kind = NO_KEY if raw is ABSENT else NULL
         else:
             kind = BLANK if not answer or answer.isspace() else TEXT
-            if isinstance(raw, Number):
+            if type(raw) is Number:
                 self.tally.add("number_answers")
         status, error = self._value(values, "status"), self._value(values, "error")
         if status is ABSENT and error is ABSENT:
             return kind, answer, None
         error = json.dumps(error, ensure_ascii=False) if isinstance(error, dict | list) else error
-        message = None if error is ABSENT or error in (None, "", False) else str(error)
+        message = None if error is ABSENT or error in (None, False) or not str(error).strip() else str(error)
         word = "" if status is ABSENT or status is None else str(status).strip().casefold()
         if word not in _OK:
             if word not in _FAILED:
