@@ -90,7 +90,8 @@ def card(view: View) -> str:
 
 
 def _head(view: View) -> str:
-    facts = [view.place, f'<span class="mono" dir="auto">{escaped(view.question["question_id"])}</span>', *_facts(view)]
+    name = escaped(clipped(view.question["question_id"], 120))
+    facts = [view.place, f'<span class="mono" dir="auto">{name}</span>', *_facts(view)]
     tags = "".join(f'<span class="sa-tag" dir="auto">{escaped(tag)}</span>' for tag in view.question["tags"])
     text = view.question["text"]
     if text is None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from audit_core.errors import AuditError
-from audit_core.reviews.events import IMPACTS, Event
+from audit_core.reviews.events import CAUSES, IMPACTS, Event
 from audit_core.reviews.filters import PARAMETERS, Filters, parse
 from audit_core.reviews.fold import Fold, Standing
 from audit_core.reviews.queues import QUEUES, SORTS, Marks, Table, members, ordered
@@ -148,6 +148,14 @@ class Desk:
             return self.unsaved[self.item][1]
         return Details.of(self.standing(self.current).details) if self.current is not None else Details()
 
+    def causes_offered(self) -> dict[str, str]:
+        """Cause tags to choose from: the usual ones, those used in this study, and what stands.
+
+        The names are digests, since a browser's sanitizer drops attributes that hold what it takes for markup.
+        """
+        tags = dict.fromkeys([*CAUSES, *self.causes, *self.details().causes])
+        return {item_of("cause", tag): tag for tag in tags}
+
     def offered(self) -> Event | None:
         """The event that *undo* takes back: the verdict on screen, else the one given last in this study."""
         own = self.standing(self.current).verdict if self.current is not None else None
@@ -253,7 +261,9 @@ class Desk:
 
     def put_on_screen(self, question: Row) -> Standing:
         """Note exactly what the page shows, before it shows it."""
-        standing = self.standing(question["question_id"])
+        standing, before = self.standing(question["question_id"]), self.shown.get(self.item)
+        if before and standing.newest not in (before.base, self.own.get(self.item)):
+            self.epoch += 1  # another tab has changed the note; its field must not bring the older one back
         self.shown[self.item] = self.seen(question["question_id"], question["content_sha256"], standing.newest)
         return standing
 

@@ -72,10 +72,11 @@ export default function (component) {
     m.dialog = helpDialog(parentElement, data);
     const button = parentElement.querySelector("button.open-help");
     button.onclick = () => m.dialog.showModal();
+    button.hidden = false;  // seen means: keys work now
     m.send = (action, value) => {
       const shown = document.getElementById(m.data.card)?.dataset || {};
-      // a verdict moves on: until it is acknowledged a save is under way, and keys stand down
-      if (m.log.some((e) => e.a.startsWith("verdict:"))) return;
+      // after a verdict keys stand down while its question is still on screen: the save is under way
+      if (m.log.some((e) => e.a.startsWith("verdict:") && e.i === shown.item)) return;
       m.n += 1;
       m.log = [...m.log, { n: m.n, t: m.tab, a: action, v: value || "", i: shown.item || "",
                            b: Number(shown.base || 0), u: Number(shown.undo || 0) }];
@@ -134,7 +135,7 @@ export default function (component) {
 }
 """
 
-_HTML = '<button type="button" class="open-help" title="Show all keys">Keys <kbd>?</kbd></button>\n'
+_HTML = '<button type="button" class="open-help" title="Show all keys" hidden>Keys <kbd>?</kbd></button>\n'
 
 _CSS = """
 button{font:inherit;font-size:13px;color:var(--st-text-color);background:transparent;border:1px solid
@@ -173,20 +174,24 @@ class Press:
     undo: int | None
 
 
-def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None]) -> None:
+def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None]) -> Any:
     """Place the listener and its *Keys* button.
 
     Args:
         item: The question that the page shows after this run.
         acked: Last number taken from each tab.
         on_change: Called when the log has grown.
+
+    Returns:
+        The log as the browser holds it. After a crash of the server a new session finds presses in it that nobody
+        took, and no change that would call `on_change`.
     """
-    _component(
+    return _component(
         key="triage-keys",
         data={"item": item, "acked": dict(acked), "card": CARD, "keys": SENT,
               "help": [["Esc" if k.key == "escape" else k.key, k.label, k.help] for k in REGISTRY]},
         on_log_change=on_change,
-    )
+    ).get("log")
 
 
 def new_presses(log: Any, acked: dict[str, int]) -> list[Press]:

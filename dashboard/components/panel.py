@@ -13,7 +13,7 @@ from datetime import datetime
 from html import escape
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from audit_core.reviews.events import CAUSES, IMPACTS, VERDICTS, Event
+from audit_core.reviews.events import IMPACTS, VERDICTS, Event
 from audit_core.reviews.fold import Standing
 from dashboard.components.desk import Desk
 from dashboard.components.keys import BY_ACTION
@@ -64,11 +64,6 @@ def button(action: str, *, chosen: bool | None = None, off: bool = False) -> str
             f"<kbd>{key.key}</kbd></button>")
 
 
-def causes_offered(desk: Desk) -> list[str]:
-    """Cause tags to choose from: the usual ones, those used in this study, and what stands."""
-    return list(dict.fromkeys([*CAUSES, *desk.causes, *desk.details().causes]))
-
-
 def choices(desk: Desk, standing: Standing, clock: Clock) -> str:
     """Everything above the note."""
     details = desk.details()
@@ -76,9 +71,9 @@ def choices(desk: Desk, standing: Standing, clock: Clock) -> str:
     verdicts = "".join(button(f"verdict:{value}", chosen=verdict == value) for value in VERDICTS)
     impacts = "".join(button(f"impact:{value}", chosen=details.impact == value) for value in IMPACTS)
     causes = "".join(
-        f'<button type="button" data-action="cause" data-value="{escape(cause)}" dir="auto" '
+        f'<button type="button" data-action="cause" data-value="{name}" dir="auto" '
         f'aria-pressed="{str(cause in details.causes).lower()}">{escaped(cause)}</button>'
-        for cause in causes_offered(desk))
+        for name, cause in desk.causes_offered().items())
     return (f'<div class="sa sa-panel">{_problems(desk)}{_conflict(standing, clock)}'
             + _group("Which is right for the reader?", "sa-verdicts", verdicts)
             + _group("Impact", "sa-impacts", impacts) + _group("Cause", "sa-causes", causes) + "</div>")

@@ -30,9 +30,9 @@ def act(desk: Desk, press: Press, typed: Details) -> None:
     elif action == "impact" and here and value in IMPACTS:
         impact = None if typed.impact == value else value
         note(desk, desk.item, press.request, replace(typed, impact=impact), base=press.base)
-    elif action == "cause" and here and press.value:
-        kept = tuple(cause for cause in typed.causes if cause != press.value)
-        causes = kept if press.value in typed.causes else (*kept, press.value)
+    elif action == "cause" and here and (tag := desk.causes_offered().get(press.value)):
+        kept = tuple(cause for cause in typed.causes if cause != tag)
+        causes = kept if tag in typed.causes else (*kept, tag)
         note(desk, desk.item, press.request, replace(typed, causes=causes), base=press.base)
     elif action == "reveal" and here:
         _reveal(desk, press)

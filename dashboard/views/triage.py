@@ -77,7 +77,7 @@ def _review() -> None:
     """All that a press changes. The card is emitted before the panel and before the acknowledgement of the press."""
     desk: Desk = st.session_state[DESK]
     desk.refresh()
-    with st.container(horizontal=True, key="triage-top", vertical_alignment="top"):
+    with st.container(horizontal=True, key="triage-top", vertical_alignment="center"):
         st.html(menus(desk), width="content")
         st.html(progress(desk), width="stretch")
         if st.session_state.get("triage-find") != desk.filters.find:
@@ -91,8 +91,13 @@ def _review() -> None:
     else:
         _question(desk, question)
     with keys:
-        key_log.mount(desk.item, desk.acked, _keys)
+        log = key_log.mount(desk.item, desk.acked, _keys)
     _write(desk)
+    left = [press for press in key_log.new_presses(log, desk.acked) if press.item == desk.item]
+    for press in left:
+        presses.act(desk, press, desk.details())
+    if left:
+        st.rerun()
 
 
 def _question(desk: Desk, question: dict[str, Any]) -> None:
@@ -104,9 +109,9 @@ def _question(desk: Desk, question: dict[str, Any]) -> None:
     with side, st.container(border=True, key="triage-panel"):
         st.html(panel.choices(desk, standing, clock))
         key = _note_key(desk)
-        if key not in st.session_state:
-            st.session_state[key] = desk.details().note
-        st.text_area("Note", key=key, height=68, max_chars=20_000, on_change=_noted, args=(desk.item, key))
+        # a default, not a preset: text that a browser brings back after a crash of the server wins over it
+        st.text_area("Note", desk.details().note, key=key, height=68, max_chars=20_000, on_change=_noted,
+                     args=(desk.item, key))
         st.html(panel.foot(desk, standing, question["content_sha256"], history, clock))
 
 
