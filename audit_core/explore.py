@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from audit_core.estimators import bootstrap, churn, judges, overlap, trajectories
 from audit_core.estimators import transitions as flows
@@ -51,7 +52,12 @@ def bootstrap_points(answers: Answers, kernel: str, old: str, new: str) -> tuple
     found = churn.contrast(answers.kernel(kernel), answers.repeats, answers.index(old), answers.index(new))
     if int(found.eligible.sum()) < 2 or found.values.dtype == object:
         return None
-    distribution = bootstrap.of_mean(found.scaled, found.denominator)
+    return distribution_points(found.scaled, found.denominator)
+
+
+def distribution_points(values: npt.NDArray[np.int64], denominator: int) -> tuple[list[float], list[float]] | None:
+    """Exact bootstrap distribution of the mean of values / denominator; None below two values or on too fine a lattice."""
+    distribution = bootstrap.of_mean(values, denominator) if len(values) > 1 else None
     if distribution is None:
         return None
     means, probability = distribution.points()
