@@ -7,7 +7,6 @@ database loaded again, which is moved into place as a new file, is picked up at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from audit_core.readmodel import read
 from audit_core.reviews.fold import Progress, progress
 from dashboard import runtime
 from dashboard.components.saving import store
-from dashboard.numbers import percent
 from dashboard.state import Selection
 
 Row = dict[str, Any]
@@ -62,7 +60,9 @@ def _ledger(mark: Stamp, study_id: str) -> tuple[list[Row], list[Row], list[Row]
     return read.checks(path, study_id), read.locks(path, study_id), read.coverage(path, study_id)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(
+    show_spinner="Reading all answers of the study once, for what is not in the locked results …", max_entries=4
+)
 def _arrays(mark: Stamp, study_id: str) -> Any:
     return read.arrays(_path(mark), study_id)
 
@@ -84,7 +84,12 @@ def _live(mark: Stamp, study_id: str, old: str, new: str, tag: str | None) -> di
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def _resampled(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> tuple[list[float], list[float]] | None:
-    found = explore.bootstrap_points(_arrays(mark, study_id), kernel, old, new)
+    table = _columns(mark, study_id, kernel, old, new)
+    values = [top for top in table["numerator"] if top is not None]
+    denominator = next((bottom for bottom in table["denominator"] if bottom), 1)
+    if denominator >= FINEST:
+        return None
+    found = explore.distribution_points(np.array(values, dtype=np.int64), denominator)
     return None if found is None else ([100 * mean for mean in found[0]], found[1])
 
 
@@ -131,6 +136,23 @@ def _gaps(mark: Stamp, study_id: str, most: int) -> tuple[int, list[Row]]:
     return len(found), found[:most]
 
 
+@st.cache_data(show_spinner=False, max_entries=32)
+def _flips(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> list[str]:
+    """Ids of the flips; straight from the database where the pair is stored, for there may be very many questions."""
+    with read.reader(_path(mark)) as connection:
+        stored = read.rows(connection, PAIR, study_id, old, new)
+        if stored:
+            return [row["question_id"] for row in read.rows(connection, FLIPS, stored[0]["pair_key"], kernel)]
+    table = _columns(mark, study_id, kernel, old, new)
+    return [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
+
+
+FINEST = 1 << 40
+"""Common denominator from which sums could leave 64 bits; only very ragged repeats reach it."""
+PAIR = "SELECT pair_key FROM pair JOIN study USING (study_key) WHERE study_id = ? AND old = ? AND new = ?"
+FLIPS = (
+    "SELECT question_id FROM contrast JOIN question USING (question_key) WHERE pair_key = ? AND kernel = ? AND flip = 1"
+)
 GAPS = """
     SELECT q.question_id, t.state, c.repeat, c.status, c.error FROM study s JOIN question q USING (study_key)
     JOIN state t USING (study_key) JOIN cell c ON c.question_key = q.question_key AND c.state = t.position
@@ -217,8 +239,7 @@ def review(selection: Selection) -> Progress:
     Raises:
         StorageError: The verdict store cannot be read.
     """
-    table = columns(selection.study, selection.kernel, selection.old, selection.new)
-    flips = [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
+    flips = _flips(stamp(), selection.study, selection.kernel, selection.old, selection.new)
     return progress(store().fold(), selection.study, flips)
 
 
@@ -230,70 +251,6 @@ def question(study_id: str, question_id: str) -> Row | None:
 def search(study_id: str, text: str) -> set[str]:
     """Ids of the questions whose id, text or answers contain a text."""
     return _search(stamp(), study_id, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All estimates that concern the selected pair of states.
-
-    Attributes:
-        study: The study's row.
-        rows: Estimates by name: the locked ones and, for a pair outside them, live ones.
-        estimates: The locked ones alone.
-        locked: True where the pair is part of the locked results.
-    """
-
-    selection: Selection
-    study: Row
-    rows: dict[str, Row]
-    estimates: dict[str, Row]
-    locked: bool
-
-    @property
-    def level(self) -> str:
-        """Confidence of the bounds in words: the protocol's for locked estimates, 95% for live ones."""
-        fixed = ((self.study["protocol"] or {}).get("bootstrap") or {}).get("level") if self.locked else None
-        return percent(Fraction(fixed or "0.95"), 1).replace(".0%", "%")
-
-    def named(self, name: str) -> Row:
-        """The estimate of that name, or one without a value that says it is not there."""
-        return self.rows.get(name) or absent(name)
-
-    def pair(self, measure: str, kernel: str | None = None) -> Row:
-        """An estimate of the selected pair."""
-        index = f"[{kernel}]" if kernel else ""
-        return self.named(f"{measure}{index}@{self.selection.old}-{self.selection.new}")
-
-    def state(self, measure: str, state: str, kernel: str | None = None) -> Row:
-        """An estimate of one state."""
-        return self.named(f"{measure}[{kernel}]@{state}" if kernel else f"{measure}@{state}")
-
-
-def absent(name: str) -> Row:
-    """An estimate that this study does not have."""
-    empty = dict.fromkeys(("value", "numerator", "denominator", "lower", "low", "high", "kernel", "old", "new"))
-    return {
-        **empty,
-        "name": name,
-        "measure": name.split("@")[0].split("[")[0],
-        "unit": "",
-        "status": "",
-        "reason": "This study has no such estimate.",
-        "population": 0,
-        "excluded": 0,
-        "detail": {},
-    }
-
-
-def comparison(selection: Selection) -> Comparison:
-    """Estimates for the selected pair: locked where the study has them, otherwise live and exploratory."""
-    row, stored = study(selection.study), estimates(selection.study)
-    ending = f"@{selection.old}-{selection.new}"
-    locked = any(name.endswith(ending) for name in stored)
-    rows = stored
-    if not locked and selection.old != selection.new:
-        rows = {**live(selection.study, selection.old, selection.new), **stored}
-    return Comparison(selection, row, rows, stored, locked)
 
 
 def live(study_id: str, old: str, new: str, tag: str | None = None) -> dict[str, Row]:

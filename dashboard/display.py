@@ -15,10 +15,10 @@ import streamlit as st
 
 from audit_core.errors import visible
 from audit_core.reviews.export import formula_safe
+from dashboard.comparison import Comparison
 from dashboard.components.links import triage_params
-from dashboard.data import Comparison
 from dashboard.figures.palette import DARK, LIGHT, Palette
-from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, percent, plural, points
+from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, interval, percent, plural, points
 from dashboard.state import KERNELS, Selection
 
 TRIAGE = "views/triage.py"
@@ -109,6 +109,15 @@ def opening(text: str, parameters: Parameters | None) -> Markup:
         return Markup(plain(text))
     address = "triage?" + urlencode(dict(parameters), doseq=True)
     return Markup(f'<a href="{html.escape(address)}">{plain(text)}</a>')
+
+
+def with_interval(row: Row) -> Markup:
+    """A difference with its interval, for a table; the first clause of the reason where it is undefined."""
+    value = exact(row)
+    if value is None:
+        return Markup(f'<span class="mut">{plain(brief(row["reason"]))}</span>')
+    ends = interval(row)
+    return Markup(points(value) + (f' <span class="mut">({ends})</span>' if ends else ""))
 
 
 def outcome(result: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import data, display
-from dashboard.data import Comparison
+from dashboard.comparison import Comparison
 from dashboard.figures.agreement import Tile, matrix
 from dashboard.numbers import exact, percent, plural
 from dashboard.state import KERNELS

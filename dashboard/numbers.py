@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 UNDEFINED = "not measurable"
 """Shown in place of a number that the data cannot give; the reason always stands beside it."""
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 Number = Fraction | float | int
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.data import Comparison
+from dashboard.comparison import Comparison
 from dashboard.display import plain
 from dashboard.numbers import decimal, degenerate, exact, percent, points
 from dashboard.state import KERNELS

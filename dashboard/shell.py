@@ -8,8 +8,9 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from dashboard import data, display, runtime, sentences, state
+from dashboard.comparison import Comparison, compare
 from dashboard.display import pill, plain
-from dashboard.numbers import plural
+from dashboard.numbers import exact, percent, plural, points
 from dashboard.style import STYLE, logo
 
 Row = dict[str, Any]
@@ -40,7 +41,7 @@ def frame() -> bool:
         state.remember(selection)
         row = data.study(selection.study)
         _pickers(found, row, selection)
-        comparison = data.comparison(selection)
+        comparison = compare(selection)
         _pills(comparison)
         _banners(comparison, data.checks(selection.study))
     except AuditError as error:
@@ -132,7 +133,7 @@ def _view_picked() -> None:
     state.choose(state.VIEW, state.UNCORRECTED if st.session_state["pick-view"] else state.CORRECTED)
 
 
-def _pills(comparison: data.Comparison) -> None:
+def _pills(comparison: Comparison) -> None:
     study, selection = comparison.study, comparison.selection
     labels = {s["state"]: s["label"] for s in study["states"]}
     repeats = sorted({s["repeats"] for s in study["states"]})
@@ -169,7 +170,7 @@ def _trust(study: Row) -> str:
     return pill(f"Ledger not fully checked · {locks}", "warn")
 
 
-def _banners(comparison: data.Comparison, checks: list[Row]) -> None:
+def _banners(comparison: Comparison, checks: list[Row]) -> None:
     failed = [check for check in checks if check["result"] == "failed"]
     if failed or comparison.study["verified"] == "failed":
         listed = "".join(f"<li>{plain(c['check_id'])} {plain(c['title'])}: {plain(c['detail'])}</li>" for c in failed)
@@ -184,9 +185,7 @@ def _banners(comparison: data.Comparison, checks: list[Row]) -> None:
         _uncorrected(comparison)
 
 
-def _uncorrected(comparison: data.Comparison) -> None:
-    from dashboard.numbers import exact, percent, points
-
+def _uncorrected(comparison: Comparison) -> None:
     kernel = comparison.selection.kernel
     across = exact(comparison.pair("cross_agreement", kernel))
     within = exact(comparison.pair("baseline_agreement", kernel))

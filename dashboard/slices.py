@@ -7,9 +7,8 @@ from typing import Any
 import streamlit as st
 
 from dashboard import data, display
-from dashboard.data import Comparison
-from dashboard.display import Markup, plain
-from dashboard.numbers import brief, count, exact, interval, percent, points
+from dashboard.comparison import Comparison, absent
+from dashboard.numbers import count, exact, percent
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -38,14 +37,14 @@ def panel(comparison: Comparison) -> None:
         found = data.live(selection.study, selection.old, selection.new, tag)
         at = f"[{selection.kernel}]@{selection.old}-{selection.new}"
         excess, across, flips = (
-            found.get(m + at) or data.absent(m + at) for m in ("excess_churn", "cross_agreement", "repeat_stable_flips")
+            found.get(m + at) or absent(m + at) for m in ("excess_churn", "cross_agreement", "repeat_stable_flips")
         )
         cells.append(
             (
                 tag,
                 display.opening(count(excess["population"]), display.into(selection, queue="all", tag=tag)),
                 percent(exact(across)),
-                Markup(_slice(excess)),
+                display.with_interval(excess),
                 display.opening(count(flips["numerator"]), display.into(selection, tag=tag)),
             )
         )
@@ -75,11 +74,3 @@ def panel(comparison: Comparison) -> None:
         status="exploratory",
     )
     display.table(rows, "slices")
-
-
-def _slice(row: Row) -> str:
-    value = exact(row)
-    if value is None:
-        return plain(brief(row["reason"]))
-    ends = interval(row)
-    return points(value) + (f' <span class="mut">({ends})</span>' if ends else "")

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import data, display, matrix, sentences, slices, state
-from dashboard.data import Comparison
+from dashboard.comparison import Comparison, compare
 from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
 from dashboard.figures.contrast import Level, bootstrap, distribution
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 def page() -> None:
     """Draw the page."""
-    comparison = data.comparison(state.current())
+    comparison = compare(state.current())
     display.heading("How much is noise, how much is the update?", _lead(comparison))
     if display.single_state(comparison):
         return
@@ -129,11 +129,12 @@ def _contrasts(comparison: Comparison) -> None:
     selection = comparison.selection
     display.block("<h2 style='margin-top:0'>Which questions carry it</h2>")
     columns = data.columns(selection.study, selection.kernel, selection.old, selection.new)
-    counted: Counter[tuple[Fraction, int]] = Counter(
-        (Fraction(top, bottom), flip)
-        for top, bottom, flip in zip(columns["numerator"], columns["denominator"], columns["flip"], strict=True)
-        if top is not None and bottom
-    )
+    counted: Counter[tuple[Fraction, int]] = Counter()
+    for (top, bottom, flip), number in Counter(
+        zip(columns["numerator"], columns["denominator"], columns["flip"], strict=True)
+    ).items():
+        if top is not None and bottom:
+            counted[Fraction(top, bottom), flip] += number
     if not counted:
         display.empty("No question has a contrast.", plain(comparison.pair("excess_churn", selection.kernel)["reason"]))
         return

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import data, display, sentences, state
-from dashboard.data import Comparison
+from dashboard.comparison import Comparison, compare
 from dashboard.display import Markup, card, plain
 from dashboard.figures.overlap import bubbles, shares
 from dashboard.numbers import UNDEFINED, count, decimal, exact, percent, plural
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 def page() -> None:
     """Draw the page."""
-    comparison = data.comparison(state.current())
+    comparison = compare(state.current())
     shared = comparison.pair("shared_documents")
     display.heading("Did retrieval change, and where?", _lead(comparison, shared))
     if display.single_state(comparison):
@@ -160,12 +160,11 @@ def _scatter(comparison: Comparison, columns: dict[str, list[Any]]) -> None:
     display.block("<h2 style='margin-top:0'>Overlap and contrast</h2>")
     places: Counter[tuple[int, Fraction]] = Counter()
     flipped: Counter[tuple[int, Fraction]] = Counter()
-    for shared, top, bottom, flip in zip(
-        columns["shared"], columns["numerator"], columns["denominator"], columns["flip"], strict=True
-    ):
+    parts = (columns[name] for name in ("shared", "numerator", "denominator", "flip"))
+    for (shared, top, bottom, flip), number in Counter(zip(*parts, strict=True)).items():
         if shared is not None and top is not None and bottom:
-            places[shared, Fraction(top, bottom)] += 1
-            flipped[shared, Fraction(top, bottom)] += flip
+            places[shared, Fraction(top, bottom)] += number
+            flipped[shared, Fraction(top, bottom)] += number * flip
     if not places:
         display.empty(
             "No question has both evidence and a contrast.",

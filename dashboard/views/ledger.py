@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard import data, display, sentences, state
-from dashboard.data import Comparison
+from dashboard.comparison import Comparison, compare
 from dashboard.display import Markup, plain
 from dashboard.numbers import count, percent, plural
 from dashboard.state import KERNELS
@@ -16,7 +16,7 @@ MOST_GAPS = 500
 
 def page() -> None:
     """Draw the page."""
-    comparison = data.comparison(state.current())
+    comparison = compare(state.current())
     checks = data.checks(comparison.selection.study)
     display.heading("Can I trust the data?", _lead(comparison, checks))
     _checks(checks)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from dashboard import data, display, sentences, state
-from dashboard.data import Comparison
+from dashboard.comparison import Comparison, compare
 from dashboard.display import Markup, card, plain
 from dashboard.figures.noise import Bar, noise_and_update
 from dashboard.numbers import UNDEFINED, bounds, brief, count, decimal, exact, percent, plural, points
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 def page() -> None:
     """Draw the page."""
     selection = state.current()
-    comparison = data.comparison(selection)
+    comparison = compare(selection)
     if selection.old == selection.new:
         display.heading("This study has a single state.", "There is nothing to compare it with.")
         display.empty(

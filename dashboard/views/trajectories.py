@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from dashboard import data, display, sentences, state
-from dashboard.data import Comparison
-from dashboard.display import Markup, plain
+from dashboard.comparison import Comparison, compare
+from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
 from dashboard.figures.flow import Group, Ribbon, flows
 from dashboard.figures.palette import Palette
-from dashboard.numbers import count, exact, interval, percent, plural, points
+from dashboard.numbers import count, exact, percent, plural, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ ANCHORS = {
 
 def page() -> None:
     """Draw the page."""
-    comparison = data.comparison(state.current())
+    comparison = compare(state.current())
     names = [s["state"] for s in comparison.study["states"]]
     main = comparison.study["main_kernel"]
     display.heading("What happens between the endpoints?", _lead(comparison, names, main))
@@ -90,7 +90,7 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
                     )
                     for k in shown
                 ),
-                *(Markup(_excess(excess[k])) for k in shown),
+                *(display.with_interval(excess[k]) for k in shown),
             )
         )
         rows.append(
@@ -148,14 +148,6 @@ def _behind(comparison: Comparison, row: Row) -> display.Parameters:
     members = data.members(comparison.selection.study, old, new).get(row["name"], [])
     kernel = comparison.study["main_kernel"]
     return display.into(comparison.selection, old=old, new=new, kernel=kernel, queue="all", only=members)
-
-
-def _excess(row: Row) -> str:
-    value = exact(row)
-    if value is None:
-        return f'<span class="mut">{plain(row["reason"])}</span>'
-    ends = interval(row)
-    return points(value) + (f' <span class="mut">({ends})</span>' if ends else "")
 
 
 def _classes(comparison: Comparison, names: list[str]) -> None:

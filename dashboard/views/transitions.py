@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import data, display, sentences, state
-from dashboard.data import Comparison
+from dashboard import display, sentences, state
+from dashboard.comparison import Comparison, compare
 from dashboard.display import Markup, plain
 from dashboard.figures.flow import Group, Ribbon, flows
 from dashboard.figures.palette import Palette
@@ -26,7 +26,7 @@ KINDS = {
 
 def page() -> None:
     """Draw the page."""
-    comparison = data.comparison(state.current())
+    comparison = compare(state.current())
     found = {kind: comparison.pair(f"transitions[{kind}]") for kind in KINDS}
     display.heading("What does accuracy hide?", _lead(comparison, found))
     if display.single_state(comparison):
