@@ -31,7 +31,7 @@ Address = dict[str, list[str]]
 
 def item_of(study_id: str, question_id: str) -> str:
     """A question's name in widget keys and in the browser: short, and different for ids that look alike."""
-    return hashlib.sha256(f"{study_id}\n{question_id}".encode("utf-8", "surrogatepass")).hexdigest()[:20]
+    return hashlib.sha256(repr((study_id, question_id)).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, slots=True)

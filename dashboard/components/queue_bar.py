@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from audit_core.reviews.queues import QUEUES, SORTS
 from dashboard.components.desk import Desk
-from dashboard.components.text import escaped
+from dashboard.components.text import clipped, escaped
 
 
 def menus(desk: Desk) -> str:
@@ -27,7 +27,8 @@ def progress(desk: Desk) -> str:
     share = 100 * reviewed / total if total else 0
     return (f'<div class="sa sa-bar"><span id="triage-progress" role="status">{reviewed:,} of {total:,} reviewed</span>'
             f'<span class="bar"><i style="width:{share:.1f}%"></i></span>'
-            f"<span>{high:,} high impact</span></div>{_filter(desk, total)}")
+            f"<span>{high:,} high impact</span>"
+            f'<span title="Reviewer" dir="auto">{escaped(clipped(desk.who, 40))}</span></div>{_filter(desk, total)}')
 
 
 def nobody(desk: Desk) -> str:
@@ -59,6 +60,7 @@ def _filter(desk: Desk, total: int) -> str:
              if name not in ("only", "of")]
     if desk.filters.only is not None:
         words.append(f"{len(desk.filters.only):,} named questions")
+    passing = "1 question passes" if total == 1 else f"{total:,} questions pass"
     asked = f" The link was made for {desk.filters.of:,}; an address holds no more." if desk.filters.of else ""
     return (f'<div class="sa small" id="triage-filter">{problems}<span dir="auto">Filter: {"; ".join(words)}.</span> '
-            f'{total:,} questions pass.{asked} <button type="button" data-action="clear">Clear filter</button></div>')
+            f'{passing}.{asked} <button type="button" data-action="clear">Clear filter</button></div>')

@@ -33,11 +33,12 @@ def difference(old: str, new: str) -> list[tuple[Change, str]]:
             runs.append(("old", "".join(a[at_a:i])))
         if at_b < j:
             runs.append(("new", "".join(b[at_b:j])))
-        if j < len(b):
+        if i < len(a):
+            both = max(a[i], b[j], key=len)  # the one with space after it, where the other ends
             if runs and runs[-1][0] == "same":
-                runs[-1] = ("same", runs[-1][1] + b[j])
+                runs[-1] = ("same", runs[-1][1] + both)
             else:
-                runs.append(("same", b[j]))
+                runs.append(("same", both))
         at_a, at_b = i + 1, j + 1
     return runs
 
