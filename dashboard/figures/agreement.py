@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Mark, Palette, drawn, mixed, plain, readable, steady
+from dashboard.figures.palette import Mark, Palette, drawn, mixed, plain, readable, short, steady
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool =
         x={"range": [low - pad, high + pad if zero else min(high + pad, 101)], "ticksuffix": unit},
         y={
             "tickvals": list(range(len(rows))),
-            "ticktext": [plain(row.label) + "  " for row in rows],
+            "ticktext": [short(row.label) + "  " for row in rows],
             "showgrid": False,
             "range": [len(rows) - 0.5, -0.75],
             "tickfont": {"color": palette.ink, "size": 13.5},
@@ -142,7 +142,7 @@ def matrix(tiles: Sequence[Tile], states: Sequence[str], palette: Palette) -> go
 
     axis = {
         "tickvals": list(range(len(states))),
-        "ticktext": [plain(state) for state in states],
+        "ticktext": [short(state, 14) for state in states],
         "showgrid": False,
         "tickfont": {"color": palette.ink, "size": 13.5},
     }

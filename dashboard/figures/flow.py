@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Mark, Palette, drawn, plain, steady
+from dashboard.figures.palette import Mark, Palette, drawn, plain, short, steady
 
 STEPS = 24
 BAR = 0.018
@@ -85,7 +85,7 @@ def flows(
         **steady(0.01, textfont={"color": palette.ink}),
     }
     titles: list[Mark] = [
-        {"x": column, "y": 1.06, "text": f"<b>{plain(title)}</b>", "font": {"color": palette.ink, "size": 14}}
+        {"x": column, "y": 1.06, "text": f"<b>{short(title)}</b>", "font": {"color": palette.ink, "size": 14}}
         for column, title in enumerate(columns)
     ]
     seen = [
@@ -158,6 +158,6 @@ def _name(column: int, group: Group, y: float, size: int, last: bool) -> Mark:
     return {
         "x": column + away * BAR,
         "y": y,
-        "text": f"{plain(group.label)}<br>{size:,}",
+        "text": f"{short(group.label)}<br>{size:,}",
         **{"xanchor": side, "xshift": away * 8, "align": side},
     }

@@ -70,6 +70,12 @@ def plain(text: object) -> str:
     return html.escape(str(text), quote=False)
 
 
+def short(text: object, most: int = 24) -> str:
+    """A name that fits beside an axis; tables and hover texts carry the whole of it."""
+    whole = str(text)
+    return plain(whole if len(whole) <= most else whole[: most - 1] + "…")
+
+
 def mixed(low: str, high: str, share: float) -> str:
     """The colour between two, as plotly mixes them on a scale."""
     parts = [(int(low[i : i + 2], 16), int(high[i : i + 2], 16)) for i in (1, 3, 5)]
@@ -116,6 +122,7 @@ def drawn(
         "tickfont": {"color": palette.muted, "size": 12.5},
         "title": {"font": {"color": palette.muted, "size": 13}},
         "automargin": True,
+        "tickangle": 0,
         "fixedrange": True,
     }
     layout: Mark = {

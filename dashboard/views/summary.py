@@ -230,6 +230,9 @@ def _rule(comparison: Comparison) -> None:
         if not unmet
         else f"{count(unmet)} of {plural(len(rule['conditions']), 'condition')} not met"
     )
+    if comparison.study["verified"] == "failed":
+        display.note("The rule's outcome is not shown: it rests on data that failed a check.")
+        return
     display.block(
         f'<p class="small"><b>Rule fixed in the protocol: {plain(rule["outcome"])}</b>, {note}.</p>'
         f'<ul class="plain">{listed}</ul>'

@@ -16,9 +16,11 @@ from streamlit.testing.v1 import AppTest
 from audit_core import bundled
 from audit_core.readmodel import read
 from audit_core.readmodel.load import load
+from audit_core.reviews.events import Entry
 from audit_core.reviews.filters import parse
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.queues import QUEUES, Marks, Table, members
+from audit_core.reviews.store import ReviewStore
 from audit_core.verify import verify
 from dashboard import runtime
 from tests.support.zoo import EVIL, ZOO, build
@@ -266,6 +268,52 @@ def test_a_verdict_store_that_cannot_be_read_is_said_and_the_rest_stays(show, tm
     assert not at.exception
     assert 'role="alert"' in blocks(at)
     assert "78.88%" in words(at)
+
+
+def test_verdicts_move_the_progress_of_the_review(show, tmp_path, bundled_db):
+    columns = read.columns(bundled_db, "nq-400", "semantic", "n1", "n7")
+    flips = [q for q, flip in zip(columns["question_id"], columns["flip"], strict=True) if flip]
+    said = [("regression", "high"), ("regression", "low"), ("improvement", None), ("both_acceptable", None)]
+    said += [("both_acceptable", None), ("not_a_real_change", "low"), ("cannot_tell", None)]
+    bystander = next(q for q, flip in zip(columns["question_id"], columns["flip"], strict=True) if not flip)
+    reviews = ReviewStore(tmp_path / "reviews.db")
+    for number, (question, (verdict, impact)) in enumerate(
+        [*zip(flips, said, strict=False), (bystander, ("regression", "high"))]
+    ):
+        reviews.append(
+            Entry(
+                request_id=f"r{number}",
+                study_id="nq-400",
+                bundle="0" * 64,
+                question_id=question,
+                reviewer="me",
+                kind="verdict",
+                item_sha256="0" * 64,
+                at="2026-01-31T09:00:00Z",
+                verdict=verdict,
+                impact=impact,
+            )
+        )
+    at = show(bundled_db, study="nq-400")
+    text = words(at)
+    for expected in (
+        "40 of 400 reviewed 7", "regression, high impact 1", "regression, other impact 1",
+        "improvement or acceptable 1 + 2", "not a real change (judge error) 1", "both wrong or cannot tell 1",
+    ):  # fmt: skip
+        assert expected in text
+    assert "Review 33 open flips" in [link.proto.label for link in at.get("page_link")]
+
+
+def fails():
+    from dashboard import asgi
+
+    asgi.failed(KeyError("<b>secret</b>"))
+
+
+def test_a_page_that_fails_shows_a_sentence_and_no_trace():
+    at = AppTest.from_function(fails).run()
+    assert "This page could not be drawn. Nothing was changed or lost." in words(at)
+    assert "secret" not in blocks(at)
 
 
 def questions_of(db: Path, address: str) -> int:
