@@ -12,6 +12,7 @@ from dashboard.figures.palette import Mark, Palette, drawn, plain, short, steady
 STEPS = 24
 BAR = 0.018
 GAP = 0.035
+PAD = 0.41
 READABLE = 0.034
 """Thinnest ribbon that holds a line of text; thinner ones tell their number when pointed at."""
 
@@ -98,7 +99,7 @@ def flows(
         palette,
         height,
         [*bands, clicks],
-        x={"visible": False, "range": [-0.34, len(columns) - 1 + 0.34]},
+        x={"visible": False, "range": [-PAD, len(columns) - 1 + PAD]},
         y={"visible": False, "range": [-0.03, 1.1]},
         shapes=[_bar(column, group, top, size * scale) for column, group, top, size in seen],
         annotations=titles

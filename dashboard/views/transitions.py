@@ -69,7 +69,8 @@ def _flows(comparison: Comparison, found: dict[str, Row]) -> None:
     palette = display.palette()
     opens = {kind: display.into(selection, queue=kind) for kind in ("lost", "gained", "different_nonmatch")}
     opens |= {kind: display.into(selection, queue="all", fact=kind) for kind in ("both_match", "same_nonmatch")}
-    left, right = st.columns([1.15, 1])
+    with st.container(key="wrap-flows"):
+        left, right = st.columns([1.15, 1])
     with left, st.container(border=True, height="stretch"):
         display.block("<h2 style='margin-top:0'>Where matched answers went</h2>")
         if not any(found[kind]["numerator"] for kind in ("lost", "gained", "different_nonmatch")):
