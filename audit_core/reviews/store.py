@@ -16,16 +16,7 @@ from typing import Any
 
 from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.database import reading, writing
-from audit_core.reviews.events import (
-    COLUMNS,
-    FIRST,
-    Entry,
-    Event,
-    chained,
-    checked,
-    from_fields,
-    intact,
-)
+from audit_core.reviews.events import COLUMNS, FIRST, Entry, Event, chained, checked, from_fields, intact
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.journal import Journal
 

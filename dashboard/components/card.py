@@ -6,6 +6,7 @@ One `st.html` keeps a key press cheap (thirteen messages instead of fifty). The 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,7 @@ class View:
         place: Position in the queue, in words.
         pair: The two answers compared word by word, as positions in the question's cells.
         full_evidence: Passages in full.
-        full_text: Answers beyond `LONGEST` characters in full.
+        full_text: Texts beyond `LONGEST` characters that are shown to the end: cell keys, or ``question``.
         full_labels: Every pair label of the question.
     """
 
@@ -54,7 +55,7 @@ class View:
     place: str
     pair: tuple[int, int] | None
     full_evidence: bool
-    full_text: bool
+    full_text: Collection[str]
     full_labels: bool
 
     @property
@@ -98,7 +99,7 @@ def _head(view: View) -> str:
         heading = shown(view.question["question_id"])
         note = '<p class="small mut">This study holds ids only, so the question itself cannot be shown.</p>'
     else:
-        heading, note = shown(text if view.full_text else text[:LONGEST]), ""
+        heading, note = _long(view, text, "question"), ""
     return (f'<p class="sa-facts">{" · ".join(facts)} {tags}</p>'
             f'<h1 id="triage-question" tabindex="-1">{heading}</h1>{note}')
 
@@ -168,12 +169,20 @@ def _answer_text(view: View, cell: Row, first: str | None) -> str:
     text = cell["answer"]
     if text == "":
         return '<i class="mut">empty answer</i>'
-    if len(text) > LONGEST and not view.full_text:
-        more = (f'<button type="button" data-action="full_text">show all {len(text):,} characters</button>')
-        return f"{shown(text[:LONGEST])}… {more}"
-    if first and first != text and len(text) <= LONGEST:
+    if len(text) > LONGEST:
+        return _long(view, text, str(cell["cell_key"]))
+    if first and first != text:
         return f'<span dir="auto" class="sa-text">{news_markup(first, text)}{escaped(_rest(text))}</span>'
     return shown(text)
+
+
+def _long(view: View, text: str, name: str) -> str:
+    """A text; beyond `LONGEST` characters the rest comes on request."""
+    if len(text) <= LONGEST or name in view.full_text:
+        return shown(text)
+    words = f"show all {len(text):,} characters"
+    more = f'<button type="button" data-action="full_text" data-value="{name}">{words}</button>'
+    return f"{shown(text[:LONGEST])}… {more}"
 
 
 def _rest(text: str) -> str:

@@ -65,6 +65,9 @@ class Desk:
         unread: Why the last read failed; then `fold` is older than the disk.
         message: What happened last, in words.
         pair: Number of the answer pair whose words are compared.
+        full_evidence: Passages in full instead of excerpts.
+        full_text: Long texts of the current question that are shown to the end: cell keys, or ``question``.
+        full_labels: The matrix of pair labels is shown.
         epoch: Counts server-side changes of note and causes, so that their fields are drawn anew.
         causes: Tags beyond the usual ones that were used in this study.
         own: Newest event of this tab by item; the base of its next press.
@@ -95,7 +98,7 @@ class Desk:
     problems: list[str] = field(default_factory=list)
     pair: int = 0
     full_evidence: bool = False
-    full_text: bool = False
+    full_text: set[str] = field(default_factory=set)
     full_labels: bool = False
     epoch: int = 0
     causes: list[str] = field(default_factory=list)
@@ -105,6 +108,7 @@ class Desk:
     def __post_init__(self) -> None:
         self.marks = Marks(self.table, self.what.study_id, self.who)
         self._place: dict[int, int] = {}
+        self._inside = np.zeros(len(self.table), np.bool_)
 
     def refresh(self) -> None:
         """Read what is new on the disk; a failure is told, and the desk goes on with what it knows."""
@@ -168,9 +172,8 @@ class Desk:
 
     def progress(self) -> tuple[int, int, int]:
         """Reviewed, all, and high impact, over the present queue."""
-        positions = np.array(self.order, dtype=np.intp)
-        reviewed = int(self.marks.reviewed[positions].sum())
-        return reviewed, len(positions), int((self.marks.impact[positions] == list(IMPACTS).index("high")).sum())
+        high = self.marks.impact == list(IMPACTS).index("high")
+        return int((self.marks.reviewed & self._inside).sum()), len(self.order), int((high & self._inside).sum())
 
     def place(self) -> int | None:
         """Position of the current question in the queue, from 0; None where it is outside."""
@@ -210,8 +213,8 @@ class Desk:
         self.queue, self.sort, self.seed, self.filter_address = queue, sort, seed, filters or {}
         self.filters = parse(self.filter_address)
         narrowed = self.filters.mask(self.table, self.marks, self.search) if self.filters else None
-        mask = members(self.table, self.marks, narrowed)[queue]
-        self.order = ordered(self.table, self.marks, mask, sort, seed)
+        self._inside = members(self.table, self.marks, narrowed)[queue].copy()
+        self.order = ordered(self.table, self.marks, self._inside, sort, seed)
         self._place = {position: i for i, position in enumerate(self.order)}
         waiting = next((p for p in self.order if not self.marks.reviewed[p]), None)
         first = waiting if waiting is not None else next(iter(self.order), None)
@@ -230,7 +233,7 @@ class Desk:
     def show(self, question_id: str | None) -> None:
         """Put a question on the desk."""
         if question_id != self.current:
-            self.full_text = False
+            self.full_text = set()
         self.current = question_id
 
     def move(self, step: int) -> None:
@@ -252,10 +255,12 @@ class Desk:
         """Go to the next question without a verdict, past the end to the beginning; False where there is none."""
         start = self.place()
         begin = 0 if start is None else start + 1
-        for position in (*self.order[begin:], *self.order[:begin]):
-            if not self.marks.reviewed[position]:
-                self.show(self.table.ids[position])
-                return True
+        if bool((self._inside & ~self.marks.reviewed).any()):
+            for step in range(len(self.order)):
+                position = self.order[(begin + step) % len(self.order)]
+                if not self.marks.reviewed[position]:
+                    self.show(self.table.ids[position])
+                    return True
         self.message = "Every question of this queue has a verdict."
         return False
 

@@ -48,8 +48,8 @@ def act(desk: Desk, press: Press, typed: Details) -> None:
         desk.next_unreviewed()
     elif action == "evidence":
         desk.full_evidence = not desk.full_evidence
-    elif action == "full_text":
-        desk.full_text = True
+    elif action == "full_text" and here:
+        desk.full_text.add(press.value[:40])
     elif action == "matrix":
         desk.full_labels = not desk.full_labels
     elif action == "pair":

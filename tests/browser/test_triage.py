@@ -6,9 +6,11 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from audit_core.readmodel.load import load
@@ -422,7 +424,7 @@ def test_ids_that_look_alike_keep_their_verdicts_apart(page: Page, own: Server) 
 def test_long_answers_open_on_request_and_contradicting_labels_are_said(page: Page, own: Server) -> None:
     at = Desk(page, own).open("?study=desk&queue=all&q=long")
     assert "n1 end" not in page.inner_text(".sa-side.is-old")
-    page.get_by_role("button", name=re.compile("show all 300,")).first.click()
+    page.get_by_role("button", name=re.compile("show all 1,000,")).first.click()
     expect(page.locator(".sa-side.is-old")).to_contain_text("n1 end", timeout=20_000)
     at.open("?study=desk&queue=nontransitive")
     assert at.question == "chain"
@@ -454,6 +456,34 @@ def test_a_locked_store_keeps_the_input_and_says_not_saved(at: Desk) -> None:
     expect(at.page.locator("#triage-problem")).to_have_count(0)
     assert at.events()[-1].impact == "high"
     assert at.events()[-1].question_id == before
+
+
+def test_a_reload_in_the_middle_of_a_save_loses_nothing_that_was_promised(at: Desk) -> None:
+    """After each reload the page counts exactly what is on disk: a press is stored, or it is visibly not saved."""
+    at.open("?study=nq-400")
+    rng = random.Random(11)
+    for _ in range(10):
+        at.press(rng.choice("123456"))
+        at.page.wait_for_timeout(rng.uniform(0, 60))
+        at.page.reload()
+        at.ready()
+        at.page.wait_for_timeout(200)
+        stored = {question for question, _ in at.verdicts()}
+        expect(at.page.locator("#triage-progress")).to_have_text(f"{len(stored)} of 40 reviewed")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_accessibility_violation(page: Page, own: Server, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    at = Desk(page, own).open("?study=desk&queue=all&q=plain")
+    at.press("e")
+    at.press("g")
+    expect(page.locator("#triage-gold")).to_be_visible()
+    page.get_by_role("button", name="Show all pair labels").click()
+    expect(page.locator("caption", has_text="exact")).to_be_visible()
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).response["violations"]
+    serious = [violation for violation in found if violation["impact"] in ("serious", "critical")]
+    assert [(violation["id"], [node["html"][:200] for node in violation["nodes"]]) for violation in serious] == []
 
 
 def test_a_loaded_study_keeps_its_verdicts(at: Desk, studies: Path) -> None:

@@ -333,6 +333,24 @@ def test_kill_minus_nine_loses_no_acknowledged_verdict(tmp_path: Path) -> None:
     assert {(event.id, event.sha256) for event in store.journal.read()} == stored
 
 
+def test_processes_that_save_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    children = [child("loop", path, number * 1_000_000) for number in range(3)]
+    for process in children:
+        assert process.stdout is not None
+        assert process.stdout.readline().split()[0].isdigit()
+    time.sleep(1.5)
+    lines = []
+    for process in children:
+        process.kill()
+        assert process.stdout is not None
+        lines += process.stdout.read().decode().splitlines()
+        process.wait()
+    assert not [line for line in lines if line.startswith("refused")]
+    store = ReviewStore(path)
+    assert store.fold().last == len(store.events()) > 20
+
+
 def test_full_disk(tmp_path: Path) -> None:
     path = tmp_path / "reviews.db"
     process = child("full", path, 0, "200000")

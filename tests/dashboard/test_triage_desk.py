@@ -72,6 +72,11 @@ class Hand:
         undo = self.desk.offered()
         self.screen = (self.desk.item, self.desk.standing(self.desk.current or "").newest, undo.id if undo else None)
 
+    def lag(self) -> None:
+        """The server has drawn the next question, and the browser has not painted it yet."""
+        if self.desk.current is not None:
+            self.desk.put_on_screen(content(self.desk.current))
+
     def press(self, action: str, value: str = "", *, draw: bool = True, note: str | None = None) -> None:
         self.number += 1
         details = self.desk.details()
@@ -103,6 +108,7 @@ def test_a_press_for_a_question_that_is_gone_is_dropped(desk: Desk) -> None:
     hand = Hand(desk)
     for action in ("verdict:regression", "verdict:improvement", "impact:high", "reveal"):
         hand.press(action, draw=False)
+        hand.lag()
     assert stored(desk) == [("verdict", "q0", "regression")]
     assert desk.current == "q1"
 
@@ -162,6 +168,8 @@ def test_no_order_of_presses_stores_for_a_question_that_was_not_on_screen(
         names = {item_of("s", question): question for question in IDS}
         seen.append((action, names[hand.screen[0]]))
         hand.press(action, draw=rng.random() < 0.6)
+        if rng.random() < 0.5:
+            hand.lag()
     given_ = [question for action, question in seen if action == "verdict:regression"]
     for event in reviews.events():
         if event.kind == "verdict" and event.impact is None:

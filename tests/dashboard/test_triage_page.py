@@ -199,9 +199,9 @@ def test_gold_is_not_in_the_page_before_it_is_revealed(show: Show, made_db: Path
     assert "event #1" in words(at)
 
 
-def test_a_question_of_twenty_thousand_words_is_cut_first(show: Show, made_db: Path) -> None:
+def test_an_answer_of_a_million_characters_is_cut_first(show: Show, made_db: Path) -> None:
     at = show(made_db, study="desk", queue="all", q="long")
-    assert "show all 300," in words(at)
+    assert "show all 1,000," in words(at)
     assert len(markup(at)) < 400_000
 
 

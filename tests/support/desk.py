@@ -88,7 +88,7 @@ def contradiction(folder: Path) -> Path:
 
     def answers(question: str, state: str, repeat: int) -> str:
         if question == "long":
-            return f"{state} " + "word " * 60_000 + f"{state} end"
+            return f"{state} " + "word " * 200_000 + f"{state} end"
         return words[state, repeat] if question == "chain" else flipped(question, state, repeat)
 
     def passage(question: str, state: str, rank: int) -> str:
