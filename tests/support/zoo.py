@@ -45,6 +45,8 @@ ZOO: dict[str, Animal] = {
     "quiet": Animal(_simulated("quiet", questions=40, flips=0, noise=0.25)),
     "still": Animal(_simulated("still", flips=0, noise=0)),
     "one-repeat": Animal(_simulated("one-repeat", repeats=1, decision=False)),
+    "one-repeat-ladder": Animal(
+        _simulated("one-repeat-ladder", states=("n1", "n3", "n7"), repeats=1, decision=False)),
     "one-state": Animal(
         _simulated("one-state", states=("n1",), decision=False), {"endpoints": None, "decision": None}),
     "ragged": Animal(
