@@ -192,9 +192,7 @@ def limits(comparison: Comparison) -> list[str]:
             "only the counts are meaningful."
         )
     if study["origin"] == "imported":
-        found.append(
-            "The answers were imported: " + plain(study["provenance"] or "how they were made was not recorded.")
-        )
+        found.append(plain(study["provenance"] or "The answers were imported; how they were made was not recorded."))
     repeats = {state["repeats"] for state in study["states"]}
     if min(repeats, default=0) < 2:
         found.append("At least one state was asked only once, so its repeat noise is unknown.")

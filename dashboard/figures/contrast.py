@@ -10,6 +10,9 @@ import plotly.graph_objects as go
 
 from dashboard.figures.palette import Mark, Palette, drawn, steady
 
+FINE = 160
+"""Points of a distribution that are drawn as they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -76,19 +79,20 @@ def bootstrap(
     """Exact bootstrap distribution of excess churn with its lower bound, zero and the margin.
 
     Args:
-        values: Percentage points, evenly spaced.
+        values: Percentage points, ascending.
         weights: Probability of each value.
         palette: Colours.
         estimate: The point estimate.
         lower: One-sided lower bound.
         margin: Smallest excess churn that the protocol's rule accepts.
     """
+    values, weights = _coarse(values, weights)
     top = max(weights, default=1.0)
     curve = {
         "type": "scatter",
         "mode": "lines",
-        "x": list(values),
-        "y": list(weights),
+        "x": values,
+        "y": weights,
         "line": {"color": palette.muted, "width": 1.5},
         "fill": "tozeroy",
         "fillcolor": _pale(palette),
@@ -114,6 +118,18 @@ def bootstrap(
         shapes=lines,
         annotations=labels,
     )
+
+
+def _coarse(values: Sequence[float], weights: Sequence[float]) -> tuple[list[float], list[float]]:
+    """A long, uneven lattice in at most 120 steps of equal width, each with the probability that falls into it."""
+    if len(values) <= FINE:
+        return list(values), list(weights)
+    steps = min(120, len(values) // 6)
+    width = (values[-1] - values[0]) / steps
+    sums = [0.0] * (steps + 1)
+    for value, weight in zip(values, weights, strict=True):
+        sums[int((value - values[0]) / width)] += weight
+    return [values[0] + (step + 0.5) * width for step in range(steps)], [*sums[:-2], sums[-2] + sums[-1]]
 
 
 def _pale(palette: Palette) -> str:

@@ -58,9 +58,11 @@ def noise_and_update(bars: Sequence[Bar], palette: Palette) -> go.Figure:
         },
         "hovertemplate": "beyond noise %{x:.2f} pp<extra></extra>",
     }
+    height = 92 + 66 * len(bars)
+    above = round(0.24 * (height - 48) / max(len(bars), 1)) + 12
     figure = drawn(
         palette,
-        92 + 66 * len(bars),
+        height,
         [noise, excess],
         x={"range": [0, 104], "tickvals": [0, 25, 50, 75, 100], "ticktext": ["0", "25", "50", "75", "100%"]},
         y={
@@ -69,13 +71,14 @@ def noise_and_update(bars: Sequence[Bar], palette: Palette) -> go.Figure:
             "tickfont": {"color": palette.ink, "size": 14},
             "ticksuffix": "  ",
         },
-        annotations=[_label(bar) for bar in bars],
+        annotations=[_label(bar, above) for bar in bars],
     )
     return figure.update_layout(barmode="overlay", bargap=0.52)
 
 
-def _label(bar: Bar) -> Mark:
+def _label(bar: Bar, above: int) -> Mark:
+    """Beside the bar, or `above` pixels over its middle where there is no room beside it."""
     end = bar.noise + max(bar.excess, 0)
     if end > CROWDED:
-        return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "right", "yshift": 30}
+        return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "right", "yshift": above}
     return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "left", "xshift": 8}

@@ -123,6 +123,7 @@ def drawn(
         "title": {"font": {"color": palette.muted, "size": 13}},
         "automargin": True,
         "tickangle": 0,
+        "ticks": "",
         "fixedrange": True,
     }
     layout: Mark = {

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import Any
 
 import streamlit as st
 
-from dashboard import data, display, sentences, state
+from dashboard import classes, data, display, sentences, state
 from dashboard.comparison import Comparison, compare
 from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
-from dashboard.figures.flow import Group, Ribbon, flows
-from dashboard.figures.palette import Palette
 from dashboard.numbers import count, exact, percent, plural, points
 from dashboard.state import KERNELS
 
@@ -48,7 +45,13 @@ def page() -> None:
         )
         return
     _steps(comparison, names)
-    _classes(comparison, names)
+    if not _measurable(comparison, names, main):
+        display.empty(
+            "No answer can be followed along the ladder.",
+            "Flips need two answers per question in neighbouring states; ask again and import the repeats.",
+        )
+        return
+    classes.panel(comparison, names)
     left, right = st.columns(2)
     with left, st.container(border=True, height="stretch"):
         _middle(comparison)
@@ -56,9 +59,15 @@ def page() -> None:
         _anchor(comparison)
 
 
+def _measurable(comparison: Comparison, names: list[str], kernel: str) -> bool:
+    """True where flips can be counted at one step at least."""
+    steps = (comparison.named(f"repeat_stable_flips[{kernel}]@{old}-{new}") for old, new in pairwise(names))
+    return any(row["numerator"] is not None for row in steps)
+
+
 def _lead(comparison: Comparison, names: list[str], kernel: str) -> str:
     union = comparison.named(f"adjacent_flips_union[{kernel}]")
-    if union["numerator"] is None:
+    if union["numerator"] is None or not _measurable(comparison, names, kernel):
         return "The ladder in steps."
     back = [row for row in comparison.rows.values() if row["measure"] == "returning_flips" and row["numerator"]]
     total = count(union["denominator"])
@@ -150,67 +159,15 @@ def _behind(comparison: Comparison, row: Row) -> display.Parameters:
     return display.into(comparison.selection, old=old, new=new, kernel=kernel, queue="all", only=members)
 
 
-def _classes(comparison: Comparison, names: list[str]) -> None:
-    selection, kernel = comparison.selection, comparison.study["main_kernel"]
-    old, new = selection.old, selection.new
-    display.section(
-        f"The flips from {sentences.states(comparison)} along the ladder",
-        "A is what the old state answered, B what the new one did; C and on are other answers, ? is UNKNOWN, ~ a state "
-        "whose repeats disagree. A state joins a class by its first answer, so counts can differ by a few from the "
-        "table below, which asks all pairs.",
-    )
-    ids, letters = data.paths(selection.study, kernel, old, new)
-    if not ids:
-        display.empty("There are no repeat-stable flips between these states.", "Nothing to follow along the ladder.")
-        return
-    palette = display.palette()
-    groups = [[_group(letter, palette) for letter in sorted(set(letters[name]), key=_place)] for name in names]
-    ribbons, opens, rows = [], {}, []
-    for column, (first, second) in enumerate(pairwise(names)):
-        for (a, b), size in sorted(Counter(zip(letters[first], letters[second], strict=True)).items()):
-            name = f"{column}:{a}>{b}"
-            ribbons.append(Ribbon(column, a, b, size, str(size), _colour(b, palette), name, at=0.2))
-            members = [q for q, x, y in zip(ids, letters[first], letters[second], strict=True) if (x, y) == (a, b)]
-            opens[name] = display.into(selection, kernel=kernel, queue="all", only=members)
-            rows.append({"from": first, "to": second, "class before": a, "class after": b, "flips": size})
-    display.figure(
-        flows(names, groups, ribbons, palette, height=430),
-        "classes",
-        "Semantic classes of the flips over the ladder",
-        opens=opens,
-    )
-    display.facts(
-        population=plural(len(ids), "repeat-stable flip"),
-        unit="questions",
-        kernel=KERNELS[kernel],
-        status="post-hoc" if comparison.locked else "exploratory",
-    )
-    display.link(f"Open {plural(len(ids), 'flip')}", display.into(selection, kernel=kernel))
-    display.table(rows, "classes")
-
-
-def _place(letter: str) -> tuple[int, str]:
-    return ({"?": 1, "~": 2, " ": 3}.get(letter, 0), letter)
-
-
-def _group(letter: str, palette: Palette) -> Group:
-    words = {"A": "A · as old", "B": "B · as new", "?": "? · UNKNOWN", "~": "~ · unstable", " ": "no answer"}
-    return Group(letter, words.get(letter, letter), _colour(letter, palette))
-
-
-def _colour(letter: str, palette: Palette) -> str:
-    if letter in "?~ ":
-        return palette.neutral
-    return palette.classes[min(ord(letter) - ord("A"), len(palette.classes) - 1)]
-
-
 def _middle(comparison: Comparison) -> None:
     display.block("<h2 style='margin-top:0'>Where the states between side</h2>")
     names = [s["state"] for s in comparison.study["states"]]
     middles = [name for name in names if comparison.rows.get(f"middle_state[old]@{name}")]
     if not middles:
+        named = comparison.study["old_state"] is not None
         display.empty(
-            "No state lies between the study's endpoints.", "This table is about the endpoints that the protocol names."
+            "No state lies between the study's endpoints." if named else "The study names no endpoints.",
+            "This table is about the states between the endpoints that a protocol names.",
         )
     rows = []
     for name in middles:

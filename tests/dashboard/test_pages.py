@@ -134,6 +134,12 @@ def test_the_verdict_is_true_of_each_case(show, zoo_db, study, title):
     assert f"<h1>{title}</h1>" in blocks(at)
 
 
+def test_a_ladder_asked_once_is_not_called_still(show, zoo_db):
+    text = words(show(zoo_db, "trajectories", study="one-repeat-ladder"))
+    assert "No answer can be followed along the ladder." in text
+    assert "0 questions" not in text.replace("Population 0 questions", "")
+
+
 def test_format_differences_are_named_where_only_the_exact_kernel_exists(show, zoo_db):
     text = words(show(zoo_db, study="bare"))
     assert "differences of format may explain it" in text
