@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -32,7 +33,11 @@ def _table(mark: data.Stamp, study: str, kernel: str, old: str, new: str) -> Tab
     columns: dict[str, list[Any]] = data.columns(study, kernel, old, new)
     if old == new:  # a study of one state has answers to read and nothing to compare
         columns = {name: columns[name] for name in ("question_id", "tags", "weight") if name in columns}
-    return Table(columns)
+    table = Table(columns)
+    # Streamlit collects garbage after every interaction; a large table costs nothing once it is out of its sight
+    gc.collect()
+    gc.freeze()
+    return table
 
 
 def page() -> None:
