@@ -45,20 +45,38 @@ ZOO: dict[str, Animal] = {
     "quiet": Animal(_simulated("quiet", questions=40, flips=0, noise=0.25)),
     "still": Animal(_simulated("still", flips=0, noise=0)),
     "one-repeat": Animal(_simulated("one-repeat", repeats=1, decision=False)),
-    "one-repeat-ladder": Animal(
-        _simulated("one-repeat-ladder", states=("n1", "n3", "n7"), repeats=1, decision=False)),
-    "one-state": Animal(
-        _simulated("one-state", states=("n1",), decision=False), {"endpoints": None, "decision": None}),
+    "one-repeat-ladder": Animal(_simulated("one-repeat-ladder", states=("n1", "n3", "n7"), repeats=1, decision=False)),
+    "one-state": Animal(_simulated("one-state", states=("n1",), decision=False), {"endpoints": None, "decision": None}),
     "ragged": Animal(
-        _simulated("ragged", repeats={"n1": 2, "n7": 3}, answers={("q00001", "n1", 2): None, ("q00002", "n7", 1): None})),
+        _simulated("ragged", repeats={"n1": 2, "n7": 3}, answers={("q00001", "n1", 2): None, ("q00002", "n7", 1): None})
+    ),
     "bare": Animal(
         _simulated("bare", labels=False, gold=False, evidence=False, decision=False, tags=(), text=None),
-        {"origin": "imported", "provenance": "Imported from a table: no attempts, no retrieval lock.", "endpoints": None}),
+        {
+            "origin": "imported",
+            "provenance": "Imported from a table: no attempts, no retrieval lock.",
+            "endpoints": None,
+        },
+    ),
     "hostile": Animal(
-        _simulated("hostile", states=("n1", EVIL), text=EVIL + " {0}", tags=(EVIL, "=1+1"), flips=0.4,
-                   ids=[f"=cmd {q} {EVIL}" for q in range(30)]),
-        {"title": EVIL, "provenance": EVIL, "generator": EVIL, "limits": (EVIL,), "origin": "imported", "decision": None,
-         "states": (State("n1", EVIL), State(EVIL, "=2+2"))}),
+        _simulated(
+            "hostile",
+            states=("n1", EVIL),
+            text=EVIL + " {0}",
+            tags=(EVIL, "=1+1"),
+            flips=0.4,
+            ids=[f"=cmd {q} {EVIL}" for q in range(30)],
+        ),
+        {
+            "title": EVIL,
+            "provenance": EVIL,
+            "generator": EVIL,
+            "limits": (EVIL,),
+            "origin": "imported",
+            "decision": None,
+            "states": (State("n1", EVIL), State(EVIL, "=2+2")),
+        },
+    ),
     "broken": Animal(_simulated("broken"), harm=_flattered),
 }
 
