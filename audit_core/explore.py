@@ -56,7 +56,7 @@ def bootstrap_points(answers: Answers, kernel: str, old: str, new: str) -> tuple
 
 
 def distribution_points(values: npt.NDArray[np.int64], denominator: int) -> tuple[list[float], list[float]] | None:
-    """Exact bootstrap distribution of the mean of values / denominator; None below two values or on too fine a lattice."""
+    """Exact bootstrap distribution of the mean of values / denominator; None where there is none to draw."""
     distribution = bootstrap.of_mean(values, denominator) if len(values) > 1 else None
     if distribution is None:
         return None

@@ -110,9 +110,9 @@ def _wrapped_power(single: npt.NDArray[np.float64], n: int) -> tuple[int | None,
         return None, single
     wrapped = np.bincount(positions % size, weights=single, minlength=size)
     transform = np.fft.rfft(wrapped)
-    with np.errstate(divide="ignore"):
-        logarithm = np.log(transform)
-    probability = np.fft.irfft(np.exp(n * logarithm), size)
+    # by magnitude and angle: where the transform is zero, a complex logarithm would give not-a-number
+    raised = np.abs(transform) ** n * np.exp(1j * n * np.angle(transform))
+    probability = np.fft.irfft(raised, size)
     first = max(0, min(full - 1, round(n * mean) - size // 2))
     probability = np.clip(np.roll(probability, -(first % size)), 0, None)[: min(size, full - first)]
     return first, probability / probability.sum()

@@ -102,25 +102,32 @@ def ladder_estimates(answers: Answers, endpoints: tuple[str, str] | None, settin
         return
     kernel_name = answers.kernels[-1]
     kernel = answers.kernel(kernel_name)
-    steps = [churn.contrast(kernel, answers.repeats, s, s + 1).flips for s in range(len(states) - 1)]
+    contrasts = [churn.contrast(kernel, answers.repeats, s, s + 1) for s in range(len(states) - 1)]
+    steps, able = [c.flips for c in contrasts], [c.eligible for c in contrasts]
     q = len(answers)
 
     def count(name: str, measure: str, mask: Flags, bottom: int | None = None) -> Estimate:
         size = q if bottom is None else bottom
         if not size:
             return undefined(
-                name, measure, status, kernel_name, None, None, "There is no question to count.", q, "questions"
+                name, measure, status, kernel_name, None, None, "There is no such question to count.", q, "questions"
             )
         return Estimate(
             name, measure, int(mask.sum()), size, "questions", status, kernel_name, population=size, excluded=q - size
         )
 
-    yield count(f"adjacent_flips_union[{kernel_name}]", "adjacent_flips_union", trajectories.union(steps))
+    yield count(
+        f"adjacent_flips_union[{kernel_name}]",
+        "adjacent_flips_union",
+        trajectories.union(steps),
+        int(trajectories.union(able).sum()),
+    )
     for m in range(1, len(states) - 1):
         both = steps[m - 1] & steps[m]
-        yield count(f"consecutive_flips[{kernel_name}]@{states[m]}", "consecutive_flips", both)
+        size = int((able[m - 1] & able[m]).sum())
+        yield count(f"consecutive_flips[{kernel_name}]@{states[m]}", "consecutive_flips", both, size)
         back = trajectories.returning(kernel, answers.repeats, steps[m - 1], steps[m], m - 1, m + 1)
-        yield count(f"returning_flips[{kernel_name}]@{states[m]}", "returning_flips", back)
+        yield count(f"returning_flips[{kernel_name}]@{states[m]}", "returning_flips", back, size)
     if endpoints is None:
         return
     o, n = answers.index(endpoints[0]), answers.index(endpoints[1])

@@ -65,8 +65,8 @@ def decide(
             Condition(
                 "all questions",
                 None,
-                f"{excluded} questions have fewer than two answers in a state or an unlabelled pair, "
-                "so the rule cannot be applied to the population it was fixed for.",
+                f"{excluded} of the questions lack a second answer in a state or the label of a pair, so the rule "
+                "cannot be applied to the population it was fixed for.",
             )
         )
     met = [condition.met for condition in conditions]

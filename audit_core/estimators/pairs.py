@@ -139,7 +139,7 @@ def _churn(
         excluded=excluded,
         reason=""
         if not excluded
-        else f"{excluded} questions have fewer than two answers in a state or an unlabelled "
+        else f"{excluded} of {len(answers)} questions have fewer than two answers in a state or an unlabelled "
         "pair; they are outside this number and listed.",
         detail={"within_old": within[old], "within_new": within[new], "value_denominator": str(denominator)},
     )

@@ -82,8 +82,9 @@ def reading(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
 
 
 def _connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=timeout,
-                                 isolation_level=None)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=timeout, isolation_level=None
+    )
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA trusted_schema=OFF")
     return connection
@@ -93,11 +94,25 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if version > SCHEMA_VERSION:
-        raise StorageError(Problem("this verdict store was made by a newer version", f"schema {SCHEMA_VERSION}",
-                                   f"schema {version}", str(path), "Install that version; nothing was changed."))
+        raise StorageError(
+            Problem(
+                "this verdict store was made by a newer version",
+                f"schema {SCHEMA_VERSION}",
+                f"schema {version}",
+                str(path),
+                "Install that version; nothing was changed.",
+            )
+        )
     if version and application != APPLICATION:
-        raise StorageError(Problem("this file is not a verdict store", "a file made by this program",
-                                   "another program's database", str(path), "Name another file; nothing was changed."))
+        raise StorageError(
+            Problem(
+                "this file is not a verdict store",
+                "a file made by this program",
+                "another program's database",
+                str(path),
+                "Name another file; nothing was changed.",
+            )
+        )
     return version
 
 
@@ -106,8 +121,15 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection, path):
         return
     if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        raise StorageError(Problem("this file is not a verdict store", "a new file or one made by this program",
-                                   "another program's database", str(path), "Name another file; nothing was changed."))
+        raise StorageError(
+            Problem(
+                "this file is not a verdict store",
+                "a new file or one made by this program",
+                "another program's database",
+                str(path),
+                "Name another file; nothing was changed.",
+            )
+        )
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id={APPLICATION}")
@@ -126,23 +148,49 @@ def _faults(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorname", None) or ""
         raise StorageError(_fault(code, str(error), path)) from error
     except OSError as error:
-        raise StorageError(Problem("the verdict store cannot be reached", "a readable file", str(error), str(path),
-                                   f"Correct the path or its rights. {_KEPT}")) from error
+        raise StorageError(
+            Problem(
+                "the verdict store cannot be reached",
+                "a readable file",
+                str(error),
+                str(path),
+                f"Correct the path or its rights. {_KEPT}",
+            )
+        ) from error
 
 
 def _fault(code: str, text: str, path: Path) -> Problem:
     where = str(path)
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Problem("the verdict store is busy", "a free database", "another program holds it", where,
-                       f"Save again in a moment. {_KEPT}")
+        return Problem(
+            "the verdict store is busy",
+            "a free database",
+            "another program holds it",
+            where,
+            f"Save again in a moment. {_KEPT}",
+        )
     if code.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
-        return Problem("the verdict store cannot be written", "a file and a folder with write permission", text, where,
-                       f"Correct the permissions, then save again. {_KEPT}")
+        return Problem(
+            "the verdict store cannot be written",
+            "a file and a folder with write permission",
+            text,
+            where,
+            f"Correct the permissions, then save again. {_KEPT}",
+        )
     if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return Problem("the disk refused the verdict", "free space on a healthy disk", text, where,
-                       f"Free space, then save again. {_KEPT}")
+        return Problem(
+            "the disk refused the verdict",
+            "free space on a healthy disk",
+            text,
+            where,
+            f"Free space, then save again. {_KEPT}",
+        )
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return Problem("the verdict store is damaged", "a readable SQLite file", text, where,
-                       "Move it aside and keep it; it is rebuilt from verdicts.jsonl beside it at the next start. "
-                       + _KEPT)
+        return Problem(
+            "the verdict store is damaged",
+            "a readable SQLite file",
+            text,
+            where,
+            "Move it aside and keep it; it is rebuilt from verdicts.jsonl beside it at the next start. " + _KEPT,
+        )
     return Problem("the verdict store refused", "a stored event", text, where, f"Save again. {_KEPT}")

@@ -133,8 +133,14 @@ def checked(entry: Entry) -> Entry:
     if entry.impact is not None and entry.impact not in IMPACTS:
         problems.append(Problem("unknown impact", " or ".join(IMPACTS), str(entry.impact)))
     if len(entry.note) > LONGEST_NOTE:
-        problems.append(Problem("the note is too long", f"at most {LONGEST_NOTE} characters", str(len(entry.note)),
-                                action="Shorten it; nothing was saved."))
+        problems.append(
+            Problem(
+                "the note is too long",
+                f"at most {LONGEST_NOTE} characters",
+                str(len(entry.note)),
+                action="Shorten it; nothing was saved.",
+            )
+        )
     if any(not cause or len(cause) > LONGEST_CAUSE for cause in entry.causes):
         problems.append(Problem("a cause tag is empty or too long", f"1 to {LONGEST_CAUSE} characters"))
     if problems:

@@ -11,14 +11,31 @@ from typing import Any
 from audit_core.digests import canonical
 from audit_core.reviews.fold import Fold
 
-EXPORTED = ("study_id", "question_id", "reviewer", "verdict", "impact", "causes", "note", "old", "new", "kernel", "at",
-            "event", "gold_revealed", "item_sha256", "bundle", "sha256")
+EXPORTED = (
+    "study_id",
+    "question_id",
+    "reviewer",
+    "verdict",
+    "impact",
+    "causes",
+    "note",
+    "old",
+    "new",
+    "kernel",
+    "at",
+    "event",
+    "gold_revealed",
+    "item_sha256",
+    "bundle",
+    "sha256",
+)
 
 Row = dict[str, Any]
 
 
-def export(fold: Fold, study_id: str, question_ids: Sequence[str] | None = None,
-           reviewer: str | None = None) -> list[Row]:
+def export(
+    fold: Fold, study_id: str, question_ids: Sequence[str] | None = None, reviewer: str | None = None
+) -> list[Row]:
     """Verdicts that stand, one row for each question and reviewer.
 
     Args:

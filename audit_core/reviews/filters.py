@@ -94,13 +94,18 @@ def parse(parameters: Mapping[str, Sequence[str]]) -> Filters:
         if (text := one(name)) is not None:
             bounds = _range(text)
             if bounds is None:
-                problems.append(f"The address limits {name} by “{text}”, which is not a number or a range such as "
-                                "0.25..1; it was left out.")
+                problems.append(
+                    f"The address limits {name} by “{text}”, which is not a number or a range such as "
+                    "0.25..1; it was left out."
+                )
             else:
                 ranges.append((name, *bounds))
     facts = tuple(fact for fact in parameters.get("fact") or () if fact in FACTS)
-    problems += [f"The address asks for the fact “{fact}”, which does not exist; it was left out."
-                 for fact in parameters.get("fact") or () if fact not in FACTS]
+    problems += [
+        f"The address asks for the fact “{fact}”, which does not exist; it was left out."
+        for fact in parameters.get("fact") or ()
+        if fact not in FACTS
+    ]
     of = one("of") or ""
     return Filters(
         only=tuple(parameters["only"]) if parameters.get("only") else None,

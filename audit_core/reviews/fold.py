@@ -155,5 +155,11 @@ def progress(fold: Fold, study_id: str, question_ids: Iterable[str], reviewer: s
     for verdict in latest.values():
         by_verdict[str(verdict.verdict)] += 1
     high = [verdict for verdict in latest.values() if verdict.impact == "high"]
-    return Progress(len(wanted), len(latest), by_verdict, len(high),
-                    sum(verdict.verdict == "regression" for verdict in high), len(drafts))
+    return Progress(
+        len(wanted),
+        len(latest),
+        by_verdict,
+        len(high),
+        sum(verdict.verdict == "regression" for verdict in high),
+        len(drafts),
+    )

@@ -17,6 +17,10 @@ from audit_core.errors import Problem, StorageError
 from audit_core.reviews.events import Event, from_fields, intact, line
 
 
+class CopyError(StorageError):
+    """The second medium refused a line that is safe in the first."""
+
+
 class Journal:
     """Append-only JSONL of events.
 
@@ -31,7 +35,7 @@ class Journal:
         """Write events and sync them; on failure the file has its old length.
 
         Raises:
-            StorageError: The disk refused.
+            CopyError: The disk refused.
         """
         if not events:
             return
@@ -49,10 +53,15 @@ class Journal:
                         os.ftruncate(file, size)
                     raise
         except OSError as error:
-            raise StorageError(Problem(f"cannot append to {self.path.name}", "a writable disk with free space",
-                                       str(error), str(self.path),
-                                       "Free space or correct the rights; the copy is completed at the next save "
-                                       "after a restart.")) from error
+            raise StorageError(
+                Problem(
+                    f"cannot append to {self.path.name}",
+                    "a writable disk with free space",
+                    str(error),
+                    str(self.path),
+                    "Free space or correct the rights; the copy is completed at the next save after a restart.",
+                )
+            ) from error
 
     def read(self) -> list[Event]:
         """All events in file order; an unterminated last line is left out, it was never acknowledged here.
@@ -65,8 +74,15 @@ class Journal:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise StorageError(Problem(f"cannot read {self.path.name}", "a readable file", str(error),
-                                       str(self.path), "Correct the rights.")) from error
+            raise StorageError(
+                Problem(
+                    f"cannot read {self.path.name}",
+                    "a readable file",
+                    str(error),
+                    str(self.path),
+                    "Correct the rights.",
+                )
+            ) from error
         events = []
         for number, text in enumerate(lines, start=1):
             try:
@@ -74,10 +90,15 @@ class Journal:
                 if not intact(event):
                     raise ValueError("its digest is not that of its content")
             except (CodecError, ValueError, TypeError, AttributeError) as error:
-                raise StorageError(Problem(
-                    "the copy of the verdicts is damaged", "an event as it was written", str(error),
-                    f"{self.path}: line {number}",
-                    "Move this file aside and keep it; it is written anew from the database.")) from None
+                raise StorageError(
+                    Problem(
+                        "the copy of the verdicts is damaged",
+                        "an event as it was written",
+                        str(error),
+                        f"{self.path}: line {number}",
+                        "Move this file aside and keep it; it is written anew from the database.",
+                    )
+                ) from None
             events.append(event)
         return events
 

@@ -166,26 +166,38 @@ def _priority(table: Table, marks: Marks) -> Mask:
 _NO_GOLD = "EM transitions need gold answers and two states; look in the ledger whether this study has them."
 
 QUEUES: dict[str, Queue] = {
-    "flips": Queue("Repeat-stable flips", _positive("flip"),
-                   "No question has repeats that agree within both states and never across them."),
+    "flips": Queue(
+        "Repeat-stable flips",
+        _positive("flip"),
+        "No question has repeats that agree within both states and never across them.",
+    ),
     "unstable_old": Queue("Unstable at old", _unstable("old"), "Every question repeats its answer in the old state."),
     "unstable_new": Queue("Unstable at new", _unstable("new"), "Every question repeats its answer in the new state."),
     "lost": Queue("EM lost", _positive("lost"), f"No matched repeat went from EM-match to EM-nonmatch. {_NO_GOLD}"),
-    "gained": Queue("EM gained", _positive("gained"),
-                    f"No matched repeat went from EM-nonmatch to EM-match. {_NO_GOLD}"),
-    "different_nonmatch": Queue("Different nonmatch", _positive("different_nonmatch"),
-                                f"No matched repeat moved from one EM-nonmatch to another. {_NO_GOLD}"),
-    "refusal_split": Queue("Refusal split", _positive("refusal_split"),
-                           "In no state does one repeat refuse while another answers."),
-    "judges_disagree": Queue("Judges disagree", _positive("judges_disagree"),
-                             "No pair was labelled differently by two judges; most studies have one judge or none."),
-    "nontransitive": Queue("Non-transitive", _positive("open_triangles"),
-                           "No question has labels of the form 1 = 2, 2 = 3, 1 ≠ 3."),
+    "gained": Queue(
+        "EM gained", _positive("gained"), f"No matched repeat went from EM-nonmatch to EM-match. {_NO_GOLD}"
+    ),
+    "different_nonmatch": Queue(
+        "Different nonmatch",
+        _positive("different_nonmatch"),
+        f"No matched repeat moved from one EM-nonmatch to another. {_NO_GOLD}",
+    ),
+    "refusal_split": Queue(
+        "Refusal split", _positive("refusal_split"), "In no state does one repeat refuse while another answers."
+    ),
+    "judges_disagree": Queue(
+        "Judges disagree",
+        _positive("judges_disagree"),
+        "No pair was labelled differently by two judges; most studies have one judge or none.",
+    ),
+    "nontransitive": Queue(
+        "Non-transitive", _positive("open_triangles"), "No question has labels of the form 1 = 2, 2 = 3, 1 ≠ 3."
+    ),
     "priority": Queue("High priority", _priority, "No question carries a priority tag or a high traffic weight."),
-    "unreviewed": Queue("Unreviewed", lambda table, marks: ~marks.reviewed, "Every question has a verdict.",
-                        fixed=False),
-    "reviewed": Queue("Reviewed", lambda table, marks: marks.reviewed, "No question has a verdict yet.",
-                      fixed=False),
+    "unreviewed": Queue(
+        "Unreviewed", lambda table, marks: ~marks.reviewed, "Every question has a verdict.", fixed=False
+    ),
+    "reviewed": Queue("Reviewed", lambda table, marks: marks.reviewed, "No question has a verdict yet.", fixed=False),
     "all": Queue("All questions", lambda table, marks: np.ones(len(table), np.bool_), "The study has no questions."),
 }
 """Every queue by the name that the URL uses, in the order of the menu."""
@@ -199,8 +211,9 @@ def members(table: Table, marks: Marks, narrowed: Mask | None = None) -> dict[st
         marks: What the reviewer has said.
         narrowed: Mask of `filters.Filters`, joined by *and*.
     """
-    masks = {name: table.fixed(name, marks) if queue.fixed else queue.members(table, marks)
-             for name, queue in QUEUES.items()}
+    masks = {
+        name: table.fixed(name, marks) if queue.fixed else queue.members(table, marks) for name, queue in QUEUES.items()
+    }
     return masks if narrowed is None else {name: mask & narrowed for name, mask in masks.items()}
 
 
@@ -212,8 +225,10 @@ def ordered(table: Table, marks: Marks, mask: Mask, sort: str, seed: int = 0) ->
     """
     positions = np.flatnonzero(mask)
     if sort == "random":
-        keys = {int(i): hashlib.sha256(f"{seed}\n{table.ids[i]}".encode("utf-8", "surrogatepass")).digest()
-                for i in positions}
+        keys = {
+            int(i): hashlib.sha256(f"{seed}\n{table.ids[i]}".encode("utf-8", "surrogatepass")).digest()
+            for i in positions
+        }
         return sorted(keys, key=keys.__getitem__)
     if sort == "impact":
         weight, shared, lost = table["weight"][positions], table["shared"][positions], table["lost"][positions]

@@ -7,6 +7,7 @@ belong to a study id and a question id; loading a study again does not detach th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -18,7 +19,7 @@ from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.database import reading, writing
 from audit_core.reviews.events import COLUMNS, FIRST, Entry, Event, chained, checked, from_fields, intact
 from audit_core.reviews.fold import Fold
-from audit_core.reviews.journal import Journal
+from audit_core.reviews.journal import CopyError, Journal
 
 JOURNAL = "verdicts.jsonl"
 _INSERT = f"INSERT INTO verdict_event({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -70,20 +71,25 @@ class ReviewStore:
             StorageError: Nothing was stored.
         """
         entry = checked(entry)
-        self.reconcile()
+        with contextlib.suppress(CopyError):  # told below, when this entry's own line is refused
+            self.reconcile()
         with writing(self.path, self.timeout) as connection:
-            known = connection.execute("SELECT id FROM verdict_event WHERE request_id = ?",
-                                       (entry.request_id,)).fetchone()
+            known = connection.execute(
+                "SELECT id FROM verdict_event WHERE request_id = ?", (entry.request_id,)
+            ).fetchone()
             event_id: int = known[0] if known else _insert(connection, _with_kind(connection, entry)).id
         event = self.event(event_id)
         if event is None:
-            raise StorageError(Problem("the verdict could not be read back", f"event {event_id}", "nothing",
-                                       str(self.path), "Save again."))
+            raise StorageError(
+                Problem(
+                    "the verdict could not be read back", f"event {event_id}", "nothing", str(self.path), "Save again."
+                )
+            )
         if known:
             return Saved(event, repeated=True)
         try:
             self.journal.append([event])
-        except StorageError as error:
+        except CopyError as error:
             self._reconciled = False
             return Saved(event, copy_problem=error)
         return Saved(event)
@@ -124,7 +130,8 @@ class ReviewStore:
         """Give each medium the events that only the other one holds; once for each store object.
 
         Raises:
-            StorageError: One of them is damaged or cannot be written.
+            CopyError: `verdicts.jsonl` cannot be written.
+            StorageError: One of them is damaged, or the database cannot be written.
         """
         with self._reconciling:
             if not self._reconciled or not self.path.is_file():
@@ -140,8 +147,9 @@ class ReviewStore:
         if missing:
             with writing(self.path, self.timeout) as connection:
                 for event in missing:
-                    if not connection.execute("SELECT 1 FROM verdict_event WHERE request_id = ?",
-                                              (event.request_id,)).fetchone():
+                    if not connection.execute(
+                        "SELECT 1 FROM verdict_event WHERE request_id = ?", (event.request_id,)
+                    ).fetchone():
                         stored.append(_insert(connection, event))
         lines = {event.sha256 for event in written}
         self.journal.append([event for event in stored if event.sha256 not in lines])
@@ -170,13 +178,21 @@ def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
         return entry
     newest = connection.execute(
         "SELECT max(id) FROM verdict_event WHERE study_id = ? AND question_id = ? AND reviewer = ? "
-        "AND kind <> 'reveal'", (entry.study_id, entry.question_id, entry.reviewer)).fetchone()[0]
+        "AND kind <> 'reveal'",
+        (entry.study_id, entry.question_id, entry.reviewer),
+    ).fetchone()[0]
     if newest == entry.base_event:
         return entry
     if entry.kind == "verdict":
         return replace(entry, kind="draft")
-    raise ConflictError(Problem("another tab has saved since this page was drawn", f"event {entry.base_event}",
-                                f"event {newest}", action="Look at the newer state, then decide again."))
+    raise ConflictError(
+        Problem(
+            "another tab has saved since this page was drawn",
+            f"event {entry.base_event}",
+            f"event {newest}",
+            action="Look at the newer state, then decide again.",
+        )
+    )
 
 
 def _insert(connection: sqlite3.Connection, entry: Entry) -> Event:
@@ -191,8 +207,13 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> Event:
 def _verify(events: list[Event], last: int, head: str, path: Path) -> None:
     for event in events:
         if event.id != last + 1 or event.prev_sha256 != head or not intact(event):
-            raise StorageError(Problem(
-                "the history of verdicts was changed outside this program", f"event {last + 1} as it was saved",
-                f"event {event.id} with another digest", str(path),
-                "Move the file aside and keep it; it is rebuilt from verdicts.jsonl beside it at the next start."))
+            raise StorageError(
+                Problem(
+                    "the history of verdicts was changed outside this program",
+                    f"event {last + 1} as it was saved",
+                    f"event {event.id} with another digest",
+                    str(path),
+                    "Move the file aside and keep it; it is rebuilt from verdicts.jsonl beside it at the next start.",
+                )
+            )
         last, head = event.id, event.sha256

@@ -11,10 +11,13 @@ results/results.json              estimates, made once
 locks/00-protocol.json …          the chain that closes each of them
 """
 
-from audit_core.study.creation import create_study
+from audit_core.study.creation import begin_study, close_gate, create_study
 from audit_core.study.files import (
+    ATTEMPT,
+    ATTEMPTS,
     AUDIT,
     CELLS,
+    COLLECTION,
     FINDINGS,
     GOLD,
     NONCE,
@@ -23,6 +26,7 @@ from audit_core.study.files import (
     PROTOCOL,
     QUESTIONS,
     RESULTS,
+    attempts_of,
     file_entry,
     gate_of,
     gold_seal,
@@ -32,8 +36,11 @@ from audit_core.study.files import (
 from audit_core.study.reading import Study
 
 __all__ = [
+    "ATTEMPT",
+    "ATTEMPTS",
     "AUDIT",
     "CELLS",
+    "COLLECTION",
     "FINDINGS",
     "GOLD",
     "NONCE",
@@ -43,6 +50,9 @@ __all__ = [
     "QUESTIONS",
     "RESULTS",
     "Study",
+    "attempts_of",
+    "begin_study",
+    "close_gate",
     "create_study",
     "file_entry",
     "gate_of",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from audit_core.study.files import (
     QUESTIONS,
     file_entry,
     judgments_of,
+    shape,
 )
 from audit_core.study.reading import Study
 
@@ -55,6 +57,14 @@ def create_study(
         InputError: Something exists at the path, or records contradict one another.
         StorageError: The disk refuses.
     """
+    with _draft(path) as draft:
+        _fill(draft, protocol, questions, cells, evidence, passages or {}, judgments or {}, gold, findings, created)
+    return Study(path)
+
+
+@contextlib.contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    """A folder beside the path that is moved there at the end, or removed when anything fails."""
     if path.exists() or path.is_symlink():
         raise InputError(
             Problem(
@@ -80,7 +90,7 @@ def create_study(
                     "Choose another place or correct the rights.",
                 )
             ) from error
-        _fill(draft, protocol, questions, cells, evidence, passages or {}, judgments or {}, gold, findings, created)
+        yield draft
         try:
             draft.rename(path)
             locks.sync_folder(path.parent)
@@ -93,7 +103,6 @@ def create_study(
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    return Study(path)
 
 
 def _fill(
@@ -148,24 +157,11 @@ def _fill(
             )
     shown = sorted(evidence, key=lambda e: place(e.question_id, e.state, -1 if e.repeat is None else e.repeat))
     answers = sorted(gold, key=lambda g: position.get(g.question_id, -1))
-    chain: list[locks.Lock] = []
-    (draft / "locks").mkdir()
+    study = _begin(draft, protocol, {}, created)
 
     def close(gate: str, ledgers: Mapping[str, Iterable[Record]], counts: Mapping[str, int], note: str = "") -> None:
-        entries = {}
-        for member, records in ledgers.items():
-            target = draft / member
-            target.parent.mkdir(parents=True, exist_ok=True)
-            entries[member] = ledger.write(target, records, chain[-1].sha256 if chain else locks.START)
-        lock, data = locks.make(gate, chain, entries, counts, "" if entries else note, created)
-        locks.write(draft / "locks", gate, data)
-        chain.append(lock)
+        close_gate(study, gate, ledgers, counts, note=note, created=created)
 
-    data = encode(to_record(protocol)) + b"\n"
-    _write_file(draft / PROTOCOL, data)
-    lock, lock_data = locks.make("protocol", [], {PROTOCOL: file_entry(data)}, {}, "", created)
-    locks.write(draft / "locks", "protocol", lock_data)
-    chain.append(lock)
     close("selection", {QUESTIONS: map(codec.from_question, questions)}, {"questions": len(questions)})
     retrieval: dict[str, Iterable[Record]] = {}
     if shown:
@@ -207,6 +203,87 @@ def _fill(
         {"questions": len(answers)},
         "The source holds no gold, so exact match is not measured.",
     )
+
+
+def begin_study(path: Path, protocol: Protocol, files: Mapping[str, bytes], created: str) -> Study:
+    """A study of which only the protocol is fixed; the folder appears whole or not at all.
+
+    Args:
+        path: Must not exist.
+        protocol: What is fixed.
+        files: Further files of the protocol's gate, by path inside the study.
+        created: Time, for information.
+
+    Raises:
+        InputError: Something exists at the path.
+        StorageError: The disk refuses.
+    """
+    with _draft(path) as draft:
+        _begin(draft, protocol, files, created)
+    return Study(path)
+
+
+def _begin(folder: Path, protocol: Protocol, files: Mapping[str, bytes], created: str) -> Study:
+    (folder / "locks").mkdir()
+    entries = {}
+    for member, data in {PROTOCOL: encode(to_record(protocol)) + b"\n", **files}.items():
+        _write_file(folder / member, data)
+        entries[member] = file_entry(data)
+    _, lock = locks.make("protocol", [], entries, {}, "", created)
+    locks.write(folder / "locks", "protocol", lock)
+    return Study(folder)
+
+
+def close_gate(
+    study: Study,
+    gate: str,
+    ledgers: Mapping[str, Iterable[Record]],
+    counts: Mapping[str, int],
+    *,
+    note: str = "",
+    files: Mapping[str, bytes] | None = None,
+    present: Iterable[str] = (),
+    created: str,
+) -> locks.Lock:
+    """Write what a gate closes, then its lock.
+
+    Args:
+        study: Its chain grows by the new lock.
+        gate: The next one.
+        ledgers: Records by path; a file left by an interrupted run is made anew.
+        counts: Numbers for the lock.
+        note: Why the gate closes without files, where it does.
+        files: Files that are not ledgers, by path.
+        present: Ledgers that were appended to until now; they are read, checked and locked as they are.
+        created: Time, for information.
+
+    Raises:
+        GateError: The gate is not the next one.
+        LedgerError: A present ledger is damaged.
+        StorageError: The disk refuses.
+    """
+    entries, prev = {}, study.chain[-1].sha256
+    for member, records in ledgers.items():
+        target = study.path / member
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        entries[member] = ledger.write(target, records, prev)
+    for member, data in (files or {}).items():
+        (study.path / member).unlink(missing_ok=True)
+        _write_file(study.path / member, data)
+        entries[member] = file_entry(data)
+    for member in present:
+        found = shape(member)
+        assert found is not None
+        reader = ledger.Reader(study.path / member, prev, *found)
+        for _ in reader:
+            pass
+        assert reader.entry is not None
+        entries[member] = reader.entry
+    lock, data = locks.make(gate, study.chain, entries, counts, "" if entries else note, created)
+    locks.write(study.path / "locks", gate, data)
+    study.chain.append(lock)
+    return lock
 
 
 def _write_file(target: Path, data: bytes) -> None:

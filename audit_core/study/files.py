@@ -11,11 +11,13 @@ from audit_core.codec import Field, Record, encode
 from audit_core.digests import Merkle, sha256
 
 PROTOCOL = "protocol/protocol.json"
+COLLECTION = "protocol/collection.json"
 QUESTIONS = "selection/questions.jsonl"
 PRIMARY = "retrieval/primary.jsonl"
 AUDIT = "retrieval/audit.jsonl"
 PASSAGES = "retrieval/passages.jsonl"
 CELLS = "answers/cells.jsonl"
+ATTEMPTS = "answers/attempts.jsonl"
 FINDINGS = "answers/findings.jsonl"
 GOLD = "gold/gold.jsonl"
 NONCE = "gold/nonce"
@@ -25,6 +27,17 @@ PASSAGE: dict[str, Field] = {
     "sha256": (lambda v: type(v) is str and len(v) == 64, "a SHA-256", True),
     "text": (lambda v: type(v) is str, "text", True),
 }
+
+_TEXT: Field = (lambda v: type(v) is str, "text", False)
+_WHOLE: Field = (lambda v: type(v) is int and v >= 0, "a whole number", False)
+ATTEMPT: dict[str, Field] = {
+    "attempt": (lambda v: type(v) is str and v != "", "non-empty text", True),
+    "kind": (lambda v: v in ("start", "end"), "start or end", True),
+    "question_id": _TEXT, "state": _TEXT, "repeat": _WHOLE, "ordinal": _WHOLE, "run": _TEXT, "request_sha256": _TEXT,
+    "model": _TEXT, "origin": _TEXT, "wall": _TEXT, "outcome": _TEXT, "status": _WHOLE, "request_id": _TEXT,
+    "retry_after_ms": _WHOLE, "error": _TEXT, "elapsed_ms": _WHOLE, "body": _TEXT, "body_base64": _TEXT,
+}  # fmt: skip
+"""One call: a start record before it, an end record with the raw response after it."""
 
 RESULTS_FIELDS: dict[str, Field] = {
     "v": (lambda v: v == 1, "1", True),
@@ -42,12 +55,14 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
     AUDIT: (codec.EVIDENCE, "evidence"),
     PASSAGES: (PASSAGE, "passage"),
     CELLS: (codec.CELL, "cell"),
+    ATTEMPTS: (ATTEMPT, "attempt"),
     FINDINGS: (codec.FINDING, "finding"),
     GOLD: (codec.GOLD, "gold"),
 }
 """Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
 
 JUDGMENTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
+JUDGE_ATTEMPTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/attempts\.jsonl")
 
 
 def judgments_of(judge: str) -> str:
@@ -55,22 +70,31 @@ def judgments_of(judge: str) -> str:
     return f"judgments/{judge}/cells.jsonl"
 
 
+def attempts_of(judge: str) -> str:
+    """Path of a judge's calls inside the study."""
+    return f"judgments/{judge}/attempts.jsonl"
+
+
 def shape(member: str) -> tuple[dict[str, Field], str] | None:
     """Fields of a ledger and one record in words; None for a file that is not a ledger."""
+    if JUDGE_ATTEMPTS.fullmatch(member):
+        return ATTEMPT, "attempt"
     return (codec.JUDGMENT, "judgment") if JUDGMENTS.fullmatch(member) else SHAPES.get(member)
 
 
 def gate_of(member: str) -> str | None:
     """The gate that closes a file, or None for a file that a study does not have."""
-    if JUDGMENTS.fullmatch(member):
+    if JUDGMENTS.fullmatch(member) or JUDGE_ATTEMPTS.fullmatch(member):
         return "judgments"
     return {
         PROTOCOL: "protocol",
+        COLLECTION: "protocol",
         QUESTIONS: "selection",
         PRIMARY: "retrieval",
         AUDIT: "retrieval",
         PASSAGES: "retrieval",
         CELLS: "answers",
+        ATTEMPTS: "answers",
         FINDINGS: "answers",
         GOLD: "gold",
         NONCE: "gold",

@@ -14,7 +14,7 @@ from audit_core.errors import AuditError, GateError, InputError, Problem
 from audit_core.model import CheckResult
 from audit_core.results import arrays_of, compute
 from audit_core.study import GOLD, NONCE, RESULTS, Study, gold_seal
-from audit_core.verify.contents import Contents
+from audit_core.verify.calls import CallChecks
 from audit_core.verify.outcomes import TITLES, Progress
 
 
@@ -50,7 +50,7 @@ def verify(path: Path, *, expect_lock: str | None = None, progress: Progress = l
     return _Verifier(path, expect_lock, progress).run()
 
 
-class _Verifier(Contents):
+class _Verifier(CallChecks):
     """All checks; C14 to C18 are made here."""
 
     def run(self) -> list[CheckResult]:
@@ -58,6 +58,7 @@ class _Verifier(Contents):
         self._locks()
         self._protocol()
         self._contents()
+        self._calls()
         self._gold_commit()
         self._results()
         self._expected()

@@ -8,6 +8,7 @@ from audit_core.digests import sha256
 from audit_core.study import (
     AUDIT,
     CELLS,
+    COLLECTION,
     FINDINGS,
     GOLD,
     NONCE,
@@ -37,6 +38,12 @@ class Contents(Structure):
         self._judgments()
         self._gold()
         self._stream(FINDINGS)
+        for member in sorted(listed):  # read to the end, so that their lines are checked; C19 looks inside
+            if member.endswith("/attempts.jsonl"):
+                for _ in self._stream(member):
+                    pass
+        if COLLECTION in listed:
+            self._same(COLLECTION, self._entry(COLLECTION))
         if RESULTS in listed:
             self._same(RESULTS, self._entry(RESULTS))
         if NONCE in listed:

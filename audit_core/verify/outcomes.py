@@ -30,6 +30,8 @@ TITLES = {
     "C16": "The decision follows from the estimates",
     "C17": "The stream of bootstrap draws is the locked one",
     "C18": "The last lock is the one kept elsewhere",
+    "C19": "Every call began before it ended, with the request that was planned",
+    "C20": "Cells and labels follow from the calls",
 }
 
 

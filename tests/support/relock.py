@@ -70,7 +70,12 @@ def relock(
     (path / "protocol").mkdir()
     data = encode(described) + b"\n"
     (path / PROTOCOL).write_bytes(data)
-    close("protocol", {PROTOCOL: file_entry(data)})
+    first = {PROTOCOL: file_entry(data)}
+    for member, raw in (extra or {}).items():
+        if gate_of(member) == "protocol":
+            (path / member).write_bytes(raw)
+            first[member] = file_entry(raw)
+    close("protocol", first)
     for gate in locks.GATES[1:-1]:
         entries = {}
         for member, items in by_gate.get(gate, {}).items():

@@ -1,0 +1,149 @@
+"""A Messages endpoint through the anthropic package, with nothing left to its defaults.
+
+One call is one HTTP request: no hidden retries, no redirects, no proxy and no profile from the environment. The raw
+response is kept; reading it is `outcomes`' work. A deadline of the wall clock bounds the whole call, because
+the package's own timeouts are per read.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from audit_core.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+FORBIDDEN = ("ANTHROPIC_CUSTOM_HEADERS",)
+CONNECT, READ, WRITE, POOL = 10.0, 120.0, 30.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where calls go.
+
+    Attributes:
+        base_url: Origin of the service, from the protocol; never from the environment.
+        key: Kept out of `repr`, of every ledger and of every message.
+        deadline: Seconds for one whole call.
+    """
+
+    base_url: str
+    key: str = field(repr=False)
+    deadline: float = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What one request gave: only values that may be stored."""
+
+    status: int | None
+    body: bytes
+    request_id: str | None
+    retry_after: float | None
+    error: str | None
+    elapsed_ms: int
+
+
+def refuse_environment() -> None:
+    """Stop before the first call where the environment would change every request.
+
+    Raises:
+        InputError: ``ANTHROPIC_CUSTOM_HEADERS`` is set.
+    """
+    for name in FORBIDDEN:
+        if os.environ.get(name):
+            raise InputError(
+                Problem(
+                    "the environment would add headers to every request",
+                    f"{name} unset",
+                    "a value",
+                    name,
+                    "Unset it; what is sent must be what the protocol says.",
+                )
+            )
+
+
+class Messages:
+    """Calls to one endpoint; may be used from several threads."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        refuse_environment()
+        self.endpoint = endpoint
+        self._client = _client(endpoint)
+
+    def create(self, body: dict[str, Any]) -> Raw:
+        """Send one request.
+
+        Args:
+            body: ``model``, ``max_tokens``, ``messages`` and further fields of the Messages API, sent as they are.
+
+        Returns:
+            The raw response, or the kind of transport error where none came whole.
+        """
+        start = time.monotonic()
+        box: list[Raw] = []
+        worker = threading.Thread(target=lambda: box.append(self._send(body, start)), daemon=True)
+        worker.start()
+        worker.join(self.endpoint.deadline)
+        if box:
+            return box[0]
+        return Raw(None, b"", None, None, "deadline", _elapsed(start))
+
+    def _send(self, body: dict[str, Any], start: float) -> Raw:
+        import anthropic
+
+        try:
+            response = self._client.post("/v1/messages", body=body, cast_to=_raw_type())
+        except anthropic.APIStatusError as error:
+            return _of(error.response, start)
+        except anthropic.APITimeoutError:
+            return Raw(None, b"", None, None, "timeout", _elapsed(start))
+        except anthropic.APIConnectionError:
+            return Raw(None, b"", None, None, "connection", _elapsed(start))
+        except Exception as error:  # a cut or broken body surfaces as many types; none may carry headers out of here
+            return Raw(None, b"", None, None, type(error).__name__, _elapsed(start))
+        return _of(response, start)
+
+    def close(self) -> None:
+        """Close connections."""
+        self._client.close()
+
+
+def _client(endpoint: Endpoint) -> Anthropic:
+    from anthropic import Anthropic, DefaultHttpxClient, Timeout
+
+    return Anthropic(
+        api_key=endpoint.key,
+        base_url=endpoint.base_url,
+        max_retries=0,
+        timeout=Timeout(READ, connect=CONNECT, read=READ, write=WRITE, pool=POOL),
+        http_client=DefaultHttpxClient(trust_env=False, follow_redirects=False),
+    )
+
+
+def _raw_type() -> Any:
+    import httpx2
+
+    return httpx2.Response
+
+
+def _of(response: Any, start: float) -> Raw:
+    try:
+        body = bytes(response.read())
+    except Exception as error:
+        return Raw(None, b"", None, None, type(error).__name__, _elapsed(start))
+    wait = response.headers.get("retry-after")
+    try:
+        seconds = float(wait) if wait is not None else None
+    except ValueError:
+        seconds = None
+    return Raw(int(response.status_code), body, response.headers.get("request-id"), seconds, None, _elapsed(start))
+
+
+def _elapsed(start: float) -> int:
+    return int((time.monotonic() - start) * 1000)

@@ -1,0 +1,217 @@
+"""The command line: one thin command per step. Facts go to stdout, messages and progress to stderr.
+
+Exit codes: 0 done; 1 a check failed; 2 usage or bad input; 3 disk or network; 4 could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from audit_core import __version__
+from audit_core.cli import collecting, commands
+from audit_core.cli.commands import Result
+from audit_core.errors import AuditError, Problem, visible
+
+DEFAULT_DB = Path("audit.db")
+DEFAULT_REVIEWS = Path("reviews.db")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: Arguments without the program's name; those of the process when None.
+
+    Returns:
+        The exit code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign must not stop a command
+            stream.reconfigure(errors="backslashreplace")
+    arguments = _parser().parse_args(argv)
+    try:
+        facts, text, code = arguments.run(arguments)
+        if facts is not None:
+            print(json.dumps(facts, ensure_ascii=False, allow_nan=False) if arguments.json else text, flush=True)
+        return int(code)
+    except AuditError as error:
+        return _report(arguments, error.problems, error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+    except MemoryError:
+        return _report(
+            arguments, [Problem("there is not enough memory", action="Use a machine with more, or fewer questions.")], 3
+        )
+    except OSError as error:
+        return _report(
+            arguments,
+            [
+                Problem(
+                    "the disk or network refused",
+                    found=str(error),
+                    action="Check the path, its rights and the free space, then try again.",
+                )
+            ],
+            3,
+        )
+    except Exception as error:
+        if os.environ.get("SNAPSHOT_AUDIT_DEBUG"):
+            raise
+        return _report(
+            arguments,
+            [
+                Problem(
+                    "this is a fault of the program, not of your data",
+                    "no fault",
+                    f"{type(error).__name__}: {error}",
+                    action="Please report it with the command you ran; SNAPSHOT_AUDIT_DEBUG=1 shows where it happened.",
+                )
+            ],
+            2,
+        )
+
+
+def _report(arguments: argparse.Namespace, problems: Sequence[Problem], code: int) -> int:
+    for problem in problems[:20]:
+        print(f"error: {problem}", file=sys.stderr)
+    if len(problems) > 20:
+        print(f"error: … and {len(problems) - 20} more.", file=sys.stderr)
+    if arguments.json:
+        print(
+            json.dumps(
+                {
+                    "ok": False,
+                    "exit_code": code,
+                    "errors": [
+                        {
+                            "what": p.what,
+                            "expected": p.expected,
+                            "found": visible(p.found),
+                            "where": visible(p.where),
+                            "action": p.action,
+                        }
+                        for p in problems
+                    ],
+                },
+                ensure_ascii=False,
+            )
+        )
+    return code
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"expected a port from 1 to 65535, found {text!r}")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="snapshot-audit",
+        description="Audit how a RAG system's answers move when its index changes, beyond repeat noise.",
+    )
+    parser.add_argument("--version", action="version", version=f"snapshot-audit {__version__}")
+    parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[argparse.Namespace], Result], help_text: str) -> argparse.ArgumentParser:
+        sub = parsers.add_parser(name, help=help_text, description=help_text)
+        sub.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("verify", commands.verify, "Check a study offline, check by check.")
+    sub.add_argument("study", metavar="STUDY", help="a study's folder, or the name of a bundled study")
+    sub.add_argument("--expect-lock", metavar="SHA256", help="id of the last lock, kept outside the study")
+    sub.add_argument("--strict", action="store_true", help="exit with 4 when anything could not be checked")
+
+    sub = command("estimate", commands.estimate, "Compute every estimate of a study, then write and lock results.json.")
+    sub.add_argument("study", metavar="STUDY")
+    sub.add_argument("--print", action="store_true", help="print without writing")
+
+    sub = command("explore", commands.explore, "Compute any pair of states or a slice now, marked exploratory.")
+    sub.add_argument("study", metavar="STUDY")
+    sub.add_argument("old", metavar="OLD")
+    sub.add_argument("new", metavar="NEW")
+    sub.add_argument("--tag", help="only questions with this tag")
+
+    sub = command("compare", commands.compare, "Compare two studies on the questions they share.")
+    sub.add_argument("first", metavar="FIRST")
+    sub.add_argument("second", metavar="SECOND")
+    sub.add_argument("--old", help="old state (default: the first study's endpoints)")
+    sub.add_argument("--new", help="new state")
+
+    command("claims", commands.claims, "Recompute the published figures from the bundled studies.")
+
+    group = parsers.add_parser("import", help="Turn a file of answers into a locked study.")
+    kinds = group.add_subparsers(title="kinds", required=True, metavar="KIND")
+    sub = kinds.add_parser(
+        "table",
+        help="CSV, JSONL or Parquet, one row per answer",
+        description="CSV, JSONL or Parquet, one row per answer.",
+    )
+    sub.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    sub.set_defaults(run=commands.import_table)
+    _import_arguments(sub)
+
+    sub = command("load", commands.load, "Verify studies and load them into a database for the dashboard.")
+    sub.add_argument("studies", metavar="STUDY", nargs="+")
+    sub.add_argument("--db", type=Path, default=DEFAULT_DB, help="database file (default: %(default)s)")
+    sub.add_argument("--allow-failed", action="store_true", help="load although a check failed; every page says so")
+
+    sub = command("init", collecting.init, "Write a commented protocol.toml to start from.")
+    sub.add_argument("folder", metavar="FOLDER", type=Path, help="where; made when absent")
+
+    sub = command(
+        "freeze", collecting.freeze, "Validate a protocol with everything it names, and lock it as a new study."
+    )
+    sub.add_argument("protocol", metavar="PROTOCOL", type=Path, help="a protocol.toml")
+    sub.add_argument(
+        "--study", type=Path, metavar="DIR", help="the study's folder (default: its id, beside the protocol)"
+    )
+
+    for name, run, text in (
+        ("run", collecting.run, "Do every step of a frozen study that is still open; resumes where it stopped."),
+        ("status", collecting.status, "Show how far a study is, also while another terminal runs it."),
+    ):
+        sub = command(name, run, text)
+        sub.add_argument("study", metavar="STUDY", type=Path)
+        if name == "run":
+            sub.add_argument(
+                "--inputs", type=Path, metavar="DIR", help="folder of the protocol's files (default: the study's)"
+            )
+            sub.add_argument("--dry-run", action="store_true", help="show the calls that are left, and make none")
+
+    for name, run, text in (
+        ("dashboard", commands.dashboard, "Open a loaded database in the browser."),
+        ("demo", commands.demo, "Verify and load the bundled studies, then open the dashboard."),
+    ):
+        sub = command(name, run, text)
+        sub.add_argument("--port", type=_port, default=8501, help="port (default: %(default)s)")
+        sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+        if name == "dashboard":
+            sub.add_argument("--db", type=Path, default=DEFAULT_DB, help="database file (default: %(default)s)")
+            sub.add_argument("--reviews", type=Path, default=DEFAULT_REVIEWS, help="verdicts (default: %(default)s)")
+        else:
+            sub.add_argument(
+                "--folder",
+                type=Path,
+                default=Path("demo"),
+                help="where the database and the verdicts are kept (default: %(default)s)",
+            )
+    return parser
+
+
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    from audit_core.importers.command import add_arguments
+
+    add_arguments(parser)

@@ -1,0 +1,87 @@
+"""Commands that make a study: init, freeze, run, status."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from audit_core.cli.commands import Result, now
+from audit_core.console import Progress, rule, table
+from audit_core.errors import InputError, Problem
+
+
+def init(arguments: argparse.Namespace) -> Result:
+    """Write a protocol to start from; never over another one."""
+    from audit_core.collection import TEMPLATE
+
+    target: Path = arguments.folder / "protocol.toml"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("x", encoding="utf-8") as stream:
+            stream.write(TEMPLATE)
+    except FileExistsError:
+        raise InputError(
+            Problem(
+                "a protocol is there already",
+                "a folder without one",
+                target.name,
+                str(target),
+                "Edit it, or choose another folder.",
+            )
+        ) from None
+    text = f"Written: {target}\nNext: edit it, put the files it names beside it, then: snapshot-audit freeze {target}"
+    return {"protocol": str(target)}, text, 0
+
+
+def freeze(arguments: argparse.Namespace) -> Result:
+    """Lock a protocol as a new study."""
+    from audit_core.collect import stages
+    from audit_core.collection import read_toml
+
+    protocol, _ = read_toml(arguments.protocol)
+    path = arguments.study or arguments.protocol.parent / protocol.study_id
+    study = stages.freeze(arguments.protocol, path, now())
+    facts = {"study": str(path), "bundle": study.bundle, "gold_sealed": study.protocol.gold_commit is not None}
+    text = f"Frozen and locked: {path}\nIts id, to keep elsewhere: {study.bundle}\n"
+    if study.protocol.gold_commit:
+        secret = stages.nonce_file(arguments.protocol.parent, protocol.study_id)
+        text += f"Gold is sealed; its nonce is in {secret}. Keep both away from whoever collects.\n"
+    return facts, text + f"Next: snapshot-audit run {path}", 0
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Do what is still open, up to the locked results."""
+    from audit_core.collect import stages
+    from audit_core.results import estimate_study
+    from audit_core.study import RESULTS, Study
+
+    study = Study(arguments.study)
+    facts: dict[str, Any] = stages.status(study)
+    if arguments.dry_run:
+        left = facts["cells"] - facts.get("accepted", 0) if "answers" not in facts["closed"] else 0
+        facts["calls_left"] = left
+        text = rule(f"{left:,} answers are left to draw; the next gate is {facts['next'] or 'none'}; no call was made")
+        return facts, text, 0
+    base = arguments.inputs or arguments.study.resolve().parent
+    with Progress("run") as progress:
+        closed = stages.run(study, base, now, progress.count)
+        if not study.has(RESULTS):
+            estimate_study(study, created=now(), progress=progress.say)
+            closed.append("results")
+    facts = {**stages.status(study), "closed_now": closed}
+    text = table(
+        [[lock.gate, ", ".join(f"{k} {v:,}" for k, v in lock.counts.items()), lock.note] for lock in study.chain],
+        ["gate", "counts", "note"],
+    )
+    return facts, text + "\n" + rule(f"the last lock is {study.chain[-1].sha256}"), 0
+
+
+def status(arguments: argparse.Namespace) -> Result:
+    """How far a study is; reads only."""
+    from audit_core.collect import stages
+    from audit_core.study import Study
+
+    facts = stages.status(Study(arguments.study))
+    rows = [[key, ", ".join(value) if isinstance(value, list) else value] for key, value in facts.items()]
+    return facts, table(rows, ["what", ""]), 0

@@ -1,0 +1,249 @@
+"""Commands on studies that exist: check, estimate, explore, compare, import, load, show."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from audit_core import bundled
+from audit_core.console import Progress, estimate_table, rule, table
+from audit_core.errors import InputError, Problem, VerificationError
+
+Facts = dict[str, Any]
+
+
+def now() -> str:
+    """The time, for information in locks."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Result = tuple[Facts | None, str, int]
+
+
+def verify(arguments: argparse.Namespace) -> Result:
+    """Check a study."""
+    from audit_core.verify import verify as run_checks
+
+    path = bundled.resolve(arguments.study)
+    with Progress("verify") as progress:
+        checks = run_checks(path, expect_lock=arguments.expect_lock, progress=progress.say)
+    ok = all(check.result != "failed" for check in checks)
+    open_checks = [check for check in checks if check.result == "could not check"]
+    facts = {
+        "study": str(path),
+        "ok": ok,
+        "checks": [{"id": c.check_id, "title": c.title, "result": c.result, "detail": c.detail} for c in checks],
+    }
+    marks = {"passed": "✓", "failed": "✗", "could not check": "–"}
+    text = table(
+        [[marks[c.result], c.check_id, c.title, c.result, c.detail] for c in checks],
+        ["", "check", "what", "result", "detail"],
+    )
+    failed = sum(check.result == "failed" for check in checks)
+    text += "\n" + rule(
+        f"{len(checks) - failed - len(open_checks)} passed, {failed} failed, {len(open_checks)} could not be checked"
+    )
+    code = 1 if not ok else 4 if arguments.strict and open_checks else 0
+    return facts, text, code
+
+
+def estimate(arguments: argparse.Namespace) -> Result:
+    """Compute, write and lock the estimates."""
+    from audit_core.results import arrays_of, as_row, compute, from_record
+    from audit_core.study import Study
+
+    study = Study(bundled.resolve(arguments.study))
+    study.need("gold")
+    stored = study.results()
+    with Progress("estimate") as progress:
+        record = compute(study.protocol, arrays_of(study.protocol, study.dossiers()), progress.say)
+    if arguments.print:
+        state = "not written"
+    elif stored is None:
+        study.close_results(record, now())
+        state = "written and locked"
+    elif {key: stored.get(key) for key in ("estimates", "decision", "stream")} == {
+        key: record[key] for key in ("estimates", "decision", "stream")
+    }:
+        state = "locked before; recomputed and equal"
+    else:
+        raise VerificationError(
+            Problem(
+                "the locked results are not what the ledgers give",
+                "equal estimates",
+                "a difference",
+                str(study.path),
+                "Run snapshot-audit verify to see which; locked results are never overwritten.",
+            )
+        )
+    rows = [_public(as_row(from_record(estimate))) for estimate in record["estimates"]]
+    facts = {"study": study.protocol.study_id, "results": state, "decision": record["decision"], "estimates": rows}
+    text = estimate_table(rows) + "\n" + rule(f"{len(rows)} estimates, {state}")
+    if record["decision"]:
+        text += (
+            "\nDecision: "
+            + record["decision"]["outcome"]
+            + "\n"
+            + "\n".join(
+                f"  {'met' if c['met'] else 'unmet' if c['met'] is False else 'open'}: {c['sentence']}"
+                for c in record["decision"]["conditions"]
+            )
+        )
+    return facts, text, 0
+
+
+def _public(row: Facts) -> Facts:
+    low, high = row.pop("low"), row.pop("high")
+    return {**row, "interval": None if low is None else [low, high]}
+
+
+def explore(arguments: argparse.Namespace) -> Result:
+    """Estimates of any pair or slice, live."""
+    from audit_core import explore as live
+    from audit_core.results import arrays_of, as_row
+    from audit_core.study import Study
+
+    study = Study(bundled.resolve(arguments.study))
+    answers = arrays_of(study.protocol, study.dossiers())
+    for state in (arguments.old, arguments.new):
+        if state not in answers.states:
+            raise InputError(
+                Problem(
+                    "no such state",
+                    ", ".join(answers.states),
+                    state,
+                    study.protocol.study_id,
+                    "Name two states of the study.",
+                )
+            )
+    questions = None
+    if arguments.tag:
+        questions = [q for q, tags in zip(answers.question_ids, answers.tags, strict=True) if arguments.tag in tags]
+        if not questions:
+            raise InputError(
+                Problem(
+                    "no question has this tag",
+                    "a tag of the study",
+                    arguments.tag,
+                    study.protocol.study_id,
+                    "Check the tag's spelling.",
+                )
+            )
+    found = live.pair_estimates(answers, arguments.old, arguments.new, questions)
+    rows = [_public(as_row(estimate)) for estimate in found]
+    facts = {"study": study.protocol.study_id, "status": "exploratory", "estimates": rows}
+    return facts, estimate_table(rows) + "\n" + rule("exploratory: computed now, never part of a decision"), 0
+
+
+def compare(arguments: argparse.Namespace) -> Result:
+    """Two studies on common questions."""
+    from audit_core.estimators.paired import paired_churn
+    from audit_core.results import arrays_of, as_row, settings_of
+    from audit_core.study import Study
+
+    first, second = (Study(bundled.resolve(name)) for name in (arguments.first, arguments.second))
+    a, b = (arrays_of(study.protocol, study.dossiers()) for study in (first, second))
+    old, new = (arguments.old, arguments.new) if arguments.old else first.protocol.endpoints or ("", "")
+    for study, answers in ((first, a), (second, b)):
+        if old not in answers.states or new not in answers.states:
+            raise InputError(
+                Problem(
+                    "a study lacks one of the two states",
+                    f"{old or 'OLD'} and {new or 'NEW'}",
+                    ", ".join(answers.states),
+                    study.protocol.study_id,
+                    "Name states that both studies have with --old and --new.",
+                )
+            )
+    kernels = [kernel for kernel in a.kernels if kernel in b.kernels]
+    settings = settings_of(first.protocol)
+    rows = [_public(as_row(e)) for kernel in kernels for e in paired_churn(a, b, kernel, old, new, settings)]
+    facts = {"first": first.protocol.study_id, "second": second.protocol.study_id, "estimates": rows}
+    return facts, estimate_table(rows), 0
+
+
+def claims(arguments: argparse.Namespace) -> Result:
+    """The published figures."""
+    from audit_core.report.claims import claims as recompute
+
+    with Progress("claims") as progress:
+        progress.say("recomputing the published figures")
+        facts = recompute(bundled.studies()[0].parent, bundled.figures())
+    text = table(
+        [
+            [
+                row["id"],
+                row["text"],
+                row["where"],
+                row["published"],
+                row["recomputed"],
+                "yes" if row["match"] else "NO",
+                row["note"],
+            ]
+            for row in facts["rows"]
+        ],
+        ["figure", "what", "where published", "published", "recomputed", "match", "note"],
+    )
+    text += "\n" + rule(f"{facts['figures']} figures, {facts['matched']} matched")
+    return facts, text, 0 if facts["figures"] == facts["matched"] else 1
+
+
+def import_table(arguments: argparse.Namespace) -> Result:
+    """A study from tables."""
+    from audit_core.importers import command
+
+    with Progress("import", unit="row") as progress:
+        facts = command.run(arguments, progress.count)
+    return facts, command.text(facts), 0
+
+
+def load(arguments: argparse.Namespace) -> Result:
+    """Studies into SQLite."""
+    facts = _load_studies([bundled.resolve(name) for name in arguments.studies], arguments.db, arguments.allow_failed)
+    text = table([[name, f"{count:,}"] for name, count in facts["rows"].items()], ["table", "rows"])
+    return facts, text + "\n" + rule(f"{', '.join(facts['studies'])} → {facts['db']}"), 0
+
+
+def _load_studies(paths: list[Path], db: Path, allow_failed: bool) -> Facts:
+    from audit_core.readmodel.load import load as build
+    from audit_core.verify import verify as run_checks
+
+    with Progress("load", unit="question") as progress:
+        loaded = build(paths, db, verifier=run_checks, allow_failed=allow_failed, progress=progress.count)
+    return {"db": loaded.db, "studies": loaded.studies, "rows": loaded.rows}
+
+
+def dashboard(arguments: argparse.Namespace) -> Result:
+    """Open a database in the browser."""
+    _launch(arguments.db, arguments.reviews, arguments)
+
+
+def demo(arguments: argparse.Namespace) -> Result:
+    """The bundled studies in the browser."""
+    folder: Path = arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = _load_studies(bundled.studies(), folder / "audit.db", False)
+    print(f"Verified and loaded {', '.join(facts['studies'])}.", file=sys.stderr, flush=True)
+    _launch(folder / "audit.db", folder / "reviews.db", arguments)
+
+
+def _launch(db: Path, reviews: Path, arguments: argparse.Namespace) -> NoReturn:
+    if importlib.util.find_spec("dashboard") is None or importlib.util.find_spec("streamlit") is None:
+        raise InputError(
+            Problem(
+                "the dashboard is not installed",
+                "the packages dashboard and streamlit",
+                "not both",
+                action="Install it with: pip install snapshot-audit",
+            )
+        )
+    # A process of its own: the core never imports the dashboard, and -P keeps a folder of that name out of the way.
+    command = [sys.executable, "-P", "-m", "dashboard", "--db", str(db), "--reviews", str(reviews),
+               "--port", str(arguments.port), "--host", arguments.host]  # fmt: skip
+    sys.stdout.flush()
+    os.execv(command[0], command)  # noqa: S606

@@ -1,0 +1,1 @@
+"""Collection: the only code that calls adapters. Every call is on disk before it is made, and its end after it."""

@@ -1,0 +1,369 @@
+"""The stages of a study, each behind its gate: freeze, select, retrieve twice, answer, judge, unlock gold."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from audit_core import codec
+from audit_core.adapters.fts import Hit, retrieve
+from audit_core.calls import cells_of, judgment_of, packets, planned
+from audit_core.collect import inputs
+from audit_core.collect.attempts import Attempts
+from audit_core.collect.caller import Progress, call_all, new_run, sender
+from audit_core.collection import Collection, from_record, read_toml, to_record
+from audit_core.digests import sha256
+from audit_core.errors import GateError, InputError, Problem, StorageError
+from audit_core.model import Document, Evidence, Question
+from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT, answer_prompt, judge_prompt, rendered
+from audit_core.schedule import Call
+from audit_core.selection import select
+from audit_core.study import (
+    ATTEMPTS,
+    AUDIT,
+    CELLS,
+    COLLECTION,
+    GOLD,
+    NONCE,
+    PASSAGES,
+    PRIMARY,
+    QUESTIONS,
+    Study,
+    attempts_of,
+    begin_study,
+    close_gate,
+    gold_seal,
+    judgments_of,
+)
+
+Quiet: Progress = lambda _what, _done, _total: None  # noqa: E731
+
+
+def nonce_file(base: Path, study_id: str) -> Path:
+    """Where the secret of sealed gold is kept: beside the gold, outside the study."""
+    return base / f"{study_id}.gold-nonce"
+
+
+def freeze(toml: Path, path: Path, created: str) -> Study:
+    """Validate a protocol with everything it names, and lock it as a new study.
+
+    Gold is sealed with a secret nonce that stays beside protocol.toml, outside the study.
+
+    Raises:
+        InputError: Anything is wrong; one message lists every fault of the protocol, or of the inputs.
+    """
+    protocol, collection = read_toml(toml)
+    base = toml.parent
+    named = [collection.questions, *collection.shards, *([collection.gold] if collection.gold else [])]
+    missing = [name for name in dict.fromkeys(named) if not (base / name).is_file()]
+    if missing:
+        raise InputError(
+            [
+                Problem(
+                    "an input of the protocol is missing",
+                    "a file",
+                    "no such file",
+                    str(base / name),
+                    "Correct the path in protocol.toml.",
+                )
+                for name in missing
+            ]
+        )
+    chosen = _chosen(base, collection)
+    for name in collection.shards:
+        inputs.shard(base / name)
+    commit = None
+    if collection.gold:
+        nonce = secrets.token_bytes(32)
+        commit = gold_seal(
+            nonce, map(codec.from_gold, inputs.gold(base / collection.gold, [q.question_id for q in chosen]))
+        )
+    public = dict.fromkeys([collection.questions, *collection.shards])
+    protocol = replace(protocol, gold_commit=commit, sources=tuple(inputs.source(base, name) for name in public))
+    record = {
+        **to_record(collection),
+        "prompts": {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())},
+    }
+    study = begin_study(path, protocol, {COLLECTION: codec.encode(record) + b"\n"}, created)
+    if commit is not None:
+        secret = nonce_file(base, protocol.study_id)
+        try:
+            secret.touch(mode=0o600)
+            secret.write_bytes(nonce)
+        except OSError as error:
+            raise StorageError(
+                Problem(
+                    "the nonce of the gold cannot be kept",
+                    "a writable folder",
+                    str(error),
+                    str(secret),
+                    "Correct the rights, remove the study, and freeze again.",
+                )
+            ) from error
+    return study
+
+
+def collection_of(study: Study) -> Collection:
+    """How a frozen study is collected.
+
+    Raises:
+        GateError: The study was not frozen here, or its prompts are not this version's.
+    """
+    if not study.has(COLLECTION):
+        raise GateError(
+            Problem(
+                "this study was not made by freeze",
+                COLLECTION,
+                "no such file",
+                str(study.path),
+                "Only a study with a frozen collection can be collected.",
+            )
+        )
+    record: dict[str, Any] = codec.decode((study.path / COLLECTION).read_bytes().removesuffix(b"\n"))
+    prompts = record.pop("prompts", None)
+    if prompts != {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())}:
+        raise GateError(
+            Problem(
+                "the prompts are not the frozen ones",
+                "the version that froze the study",
+                "other prompts",
+                COLLECTION,
+                "Go on with the version of snapshot-audit that froze it.",
+            )
+        )
+    return from_record(record)
+
+
+def _chosen(base: Path, collection: Collection) -> list[Question]:
+    population = {q.question_id: q for q in inputs.questions(base / collection.questions)}
+    everything = inputs.questions(base / collection.questions)
+    ids = select([q.question_id for q in everything], collection.selection_seed, collection.count, collection.exclude)
+    return [population[i] for i in ids]
+
+
+def select_questions(study: Study, base: Path, created: str) -> None:
+    """Close the selection: the first questions in hash order."""
+    collection = collection_of(study)
+    inputs.check_unchanged(base, study.protocol, (collection.questions,))
+    chosen = _chosen(base, collection)
+    close_gate(
+        study, "selection", {QUESTIONS: map(codec.from_question, chosen)}, {"questions": len(chosen)}, created=created
+    )
+
+
+def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress = Quiet) -> None:
+    """Close the retrieval: two passes from separate empty indexes, equal in ids, order and rendered bytes.
+
+    Raises:
+        StorageError: The passes differ; the questions are listed and nothing is locked.
+    """
+    study.need("selection")
+    collection = collection_of(study)
+    inputs.check_unchanged(base, study.protocol, collection.shards)
+    questions = list(study.questions())
+    passes: list[list[Evidence]] = []
+    texts: dict[str, str] = {}
+    for number in (1, 2):
+        shards = [inputs.shard(base / name) for name in collection.shards]
+        found: list[Evidence] = []
+        asked = [(q.question_id, q.text or "") for q in questions]
+        for question_id, state, hits in retrieve(shards, collection.reach, asked, collection.depth):
+            found.append(
+                Evidence(
+                    question_id,
+                    state,
+                    tuple(_document(hit, rank, collection.characters, texts) for rank, hit in enumerate(hits, 1)),
+                )
+            )
+            progress(f"retrieval pass {number}", len(found), len(questions) * len(collection.reach))
+        passes.append(found)
+    differing = [a.question_id for a, b in zip(*passes, strict=True) if a != b]
+    if differing:
+        raise StorageError(
+            Problem(
+                "the two retrieval passes differ",
+                "equal ids, order and bytes",
+                f"{len(differing)} lists",
+                ", ".join(dict.fromkeys(differing)),
+                "The retriever is not repeatable; correct it first.",
+            )
+        )
+    place = {q.question_id: i for i, q in enumerate(questions)}
+    ladder = {s.name: i for i, s in enumerate(study.protocol.states)}
+    first, second = (sorted(p, key=lambda e: (place[e.question_id], ladder[e.state])) for p in passes)
+    close_gate(study, "retrieval", {
+        PRIMARY: map(codec.from_evidence, first), AUDIT: map(codec.from_evidence, second),
+        PASSAGES: ({"sha256": key, "text": text} for key, text in sorted(texts.items())),
+    }, {"evidence": len(first), "passages": len(texts)}, created=created)  # fmt: skip
+
+
+def _document(hit: Hit, rank: int, characters: int, texts: dict[str, str]) -> Document:
+    text = rendered(hit.passage, characters)
+    digest = sha256(text.encode())
+    texts[digest] = text
+    return Document(hit.passage.document_id, rank, hit.score, hit.passage.title, digest)
+
+
+def answer_questions(
+    study: Study, created: str, progress: Progress = Quiet, pause: Callable[[float], None] | None = None
+) -> None:
+    """Draw every answer, then close the answers; resumes where an earlier run stopped."""
+    study.need("retrieval")
+    collection = collection_of(study)
+    plan = planned(collection, [q.question_id for q in study.questions()], [s.name for s in study.protocol.states])
+    texts = dict(study.passages())
+    shown = {
+        (r["question_id"], r["state"]): [texts[d["passage"]] for d in r["documents"]]
+        for r in (study.reader(PRIMARY) if study.has(PRIMARY) else ())
+    }
+    asked = {q.question_id: q.text or q.question_id for q in study.questions()}
+
+    def prompt(call: Call) -> Callable[[], str]:
+        return lambda: answer_prompt(asked[call.question_id], shown.get((call.question_id, call.state), []))
+
+    adapter = sender(collection.generation)
+    with Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, new_run()) as attempts:
+        call_all(
+            [((c.question_id, c.state, c.repeat), prompt(c)) for c in plan],
+            attempts,
+            adapter,
+            collection.generation,
+            budget=(collection.calls, collection.tokens),
+            progress=progress,
+            **({"pause": pause} if pause else {}),
+        )
+        accepted, calls = attempts.accepted, attempts.calls
+    place = {q: i for i, q in enumerate(asked)}
+    ladder = {s.name: i for i, s in enumerate(study.protocol.states)}
+    cells = sorted(cells_of(plan, accepted), key=lambda c: (place[c.question_id], ladder[c.state], c.repeat))
+    close_gate(
+        study,
+        "answers",
+        {CELLS: map(codec.from_cell, cells)},
+        {"accepted": len(cells), "errors": 0, "attempts": calls},
+        present=[ATTEMPTS],
+        created=created,
+    )
+
+
+def judge_answers(
+    study: Study, created: str, progress: Progress = Quiet, pause: Callable[[float], None] | None = None
+) -> None:
+    """Label every pair blind, then close the judgments; a study without a judge closes them empty."""
+    study.need("answers")
+    collection = collection_of(study)
+    judge = study.protocol.primary_judge
+    if judge is None:
+        close_gate(
+            study,
+            "judgments",
+            {},
+            {"labels": 0, "attempts": 0},
+            created=created,
+            note="No judge labelled the answers; only the exact kernel is available.",
+        )
+        return
+    held = list(packets(study.dossiers(), study.protocol.seed))
+    adapter = sender(collection.judging)
+    with Attempts(study.path / attempts_of(judge.name), study.chain[-1].sha256, new_run()) as attempts:
+        call_all(
+            [((key,), partial(judge_prompt, packet)) for key, _, packet in held],
+            attempts,
+            adapter,
+            collection.judging,
+            budget=(0, 0),
+            progress=progress,
+            **({"pause": pause} if pause else {}),
+        )
+        made = [judgment_of(key, slots, study.protocol.seed, attempts.accepted[key,]) for key, slots, _ in held]
+    valid = [judgment for judgment in made if judgment is not None]
+    close_gate(study, "judgments", {judgments_of(judge.name): map(codec.from_judgment, valid)}, {
+        "labels": sum(len(j.labels) for j in valid), "attempts": sum(j.attempts or 1 for j in valid),
+        "invalid": len(made) - len(valid)}, present=[attempts_of(judge.name)], created=created)  # fmt: skip
+
+
+def unlock_gold(study: Study, base: Path, created: str) -> None:
+    """Open the gold: only when answers and judgments are locked, and only the gold that was sealed."""
+    study.need("judgments")
+    collection = collection_of(study)
+    if not collection.gold:
+        close_gate(
+            study,
+            "gold",
+            {},
+            {"questions": 0},
+            created=created,
+            note="The protocol names no gold, so exact match is not measured.",
+        )
+        return
+    ids = [q.question_id for q in study.questions()]
+    records = list(map(codec.from_gold, inputs.gold(base / collection.gold, ids)))
+    secret = nonce_file(base, study.protocol.study_id)
+    if not secret.is_file():
+        raise InputError(
+            Problem(
+                "the nonce of the gold is missing",
+                "the file that freeze made",
+                "no such file",
+                str(secret),
+                "Put it back, or name its folder with --inputs.",
+            )
+        )
+    nonce = secret.read_bytes()
+    if gold_seal(nonce, records) != study.protocol.gold_commit:
+        raise InputError(
+            Problem(
+                "the gold is not the gold that was sealed",
+                f"seal {str(study.protocol.gold_commit)[:12]}…",
+                "another",
+                str(base / collection.gold),
+                "Restore the gold and its nonce.",
+            )
+        )
+    close_gate(study, "gold", {GOLD: records}, {"questions": len(records)}, files={NONCE: nonce}, created=created)
+
+
+STAGES = ("selection", "retrieval", "answers", "judgments", "gold")
+
+
+def run(study: Study, base: Path, now: Callable[[], str], progress: Progress = Quiet) -> list[str]:
+    """Do every stage that is still open, up to the gold.
+
+    Returns:
+        Names of the gates that were closed now.
+    """
+    done = {lock.gate for lock in study.chain}
+    steps: dict[str, Callable[[], None]] = {
+        "selection": lambda: select_questions(study, base, now()),
+        "retrieval": lambda: retrieve_evidence(study, base, now(), progress),
+        "answers": lambda: answer_questions(study, now(), progress),
+        "judgments": lambda: judge_answers(study, now(), progress),
+        "gold": lambda: unlock_gold(study, base, now()),
+    }
+    closed = [gate for gate in STAGES if gate not in done]
+    for gate in closed:
+        steps[gate]()
+    return closed
+
+
+def status(study: Study) -> dict[str, Any]:
+    """Where a study stands: gates closed, and calls made so far in the open stage; read only."""
+    collection = collection_of(study)
+    gates = [lock.gate for lock in study.chain]
+    facts: dict[str, Any] = {
+        "study": study.protocol.study_id,
+        "closed": gates,
+        "next": next((g for g in (*STAGES, "results") if g not in gates), None),
+    }
+    facts["cells"] = collection.count * len(study.protocol.states) * collection.repeats
+    path = study.path / ATTEMPTS
+    if path.is_file():
+        with path.open("rb") as stream:
+            kinds = [codec.plain(line) for line in stream if line.endswith(b"\n")]
+        facts["calls"] = sum(r.get("kind") == "start" for r in kinds)
+        facts["accepted"] = sum(r.get("outcome") == "accepted" for r in kinds)
+    return facts

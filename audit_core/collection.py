@@ -1,0 +1,394 @@
+"""protocol.toml: what a person writes before a study is collected, read with all its faults at once.
+
+The file is turned into a `Protocol` (what every study has) and a `Collection` (how this one is collected). Both are
+locked by ``freeze`` and never edited after it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from audit_core.errors import InputError, Problem
+from audit_core.model import State
+from audit_core.normalize import RULES
+from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
+
+RETRIEVERS = ("fts5",)
+GENERATORS = ("extractive", "messages")
+JUDGES = ("none", "messages")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How an adapter is called.
+
+    Attributes:
+        adapter: One of `GENERATORS` or `JUDGES`.
+        model: As the service names it; empty for an adapter without a model.
+        base_url: Origin of the service; empty for an adapter on this machine.
+        key_variable: Environment variable that holds the key; the key itself is never stored.
+        max_tokens: Of each answer.
+        seed: Of an adapter on this machine that draws.
+        concurrency: Calls under way at once.
+        tries: Attempts per cell before the run stops.
+        deadline: Seconds for one call.
+    """
+
+    adapter: str
+    model: str = ""
+    base_url: str = ""
+    key_variable: str = "ANTHROPIC_API_KEY"
+    max_tokens: int = 64
+    seed: str = "1"
+    concurrency: int = 1
+    tries: int = 5
+    deadline: int = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """How a study is collected.
+
+    Attributes:
+        questions: File of the whole population (JSONL: question_id, question, tags).
+        gold: File of accepted answers (JSONL: question_id, aliases); empty for none. Opened after the judgments' gate.
+        exclude: Ids that may not be selected.
+        count: Questions to select.
+        selection_seed: Of the hash order.
+        shards: Files of the corpus (JSONL: document_id, text, title, url), in the order in which states add them.
+        reach: Shards accessible in each state, by state; 0 for none.
+        retriever: One of `RETRIEVERS`.
+        depth: Documents per question and state.
+        characters: Most characters of a passage that are shown.
+        repeats: Independent answers per question and state.
+        generation, judging: Adapters.
+        calls, tokens: Budget; 0 for no limit.
+    """
+
+    questions: str
+    gold: str
+    exclude: tuple[str, ...]
+    count: int
+    selection_seed: str
+    shards: tuple[str, ...]
+    reach: dict[str, int]
+    retriever: str
+    depth: int
+    characters: int
+    repeats: int
+    generation: Calls
+    judging: Calls
+    calls: int
+    tokens: int
+
+
+TEMPLATE = """\
+# The protocol of one study. All of it is fixed before the first answer: "snapshot-audit freeze" locks it.
+# Paths are relative to this file.
+
+[study]
+id = "my-study"                      # lower-case letters, digits, _ . -
+title = "My study"
+generator = "extractive baseline on this machine"
+differs = "the index snapshot"       # the one thing that differs between the states
+
+[ladder]                             # states in order; "shards" is how many of the corpus's shards a state can reach
+states = [
+  { name = "n0", label = "no retrieval", shards = 0 },
+  { name = "n1", label = "one shard", shards = 1 },
+  { name = "n3", label = "three shards", shards = 3 },
+]
+endpoints = ["n1", "n3"]             # the primary pair: old, new
+
+[questions]
+file = "questions.jsonl"             # question_id, question, tags
+count = 20                           # how many are selected, in the order of a hash of seed and id
+seed = "1"
+exclude = []
+
+[gold]
+file = "gold.jsonl"                  # question_id, aliases; opened after the judgments are locked; "" for none
+
+[corpus]
+shards = ["shard-1.jsonl", "shard-2.jsonl", "shard-3.jsonl"]   # document_id, text and optional title, url
+
+[retrieval]
+retriever = "fts5"
+depth = 8                            # documents per question and state
+characters = 1200                    # most characters of a passage that are shown
+
+[generation]
+adapter = "extractive"               # or "messages": any endpoint of the Messages protocol
+# model = "…"                        # with "messages"
+# base_url = "https://…"
+# key_variable = "ANTHROPIC_API_KEY" # the key itself is never stored
+repeats = 2                          # independent answers per question and state; 2 or more
+max_tokens = 64
+concurrency = 1
+tries = 5
+deadline = 180                       # seconds for one call
+seed = "1"
+
+[judging]
+adapter = "none"                     # "none": the exact kernel stands alone; "messages": a model judges blind
+
+[estimation]
+normalization = "nq_open/1"          # or "triviaqa/1"
+unknown = ["UNKNOWN"]
+draws = 50000
+seed = "1"
+level = "0.95"
+
+[decision]                           # leave the table out for a study without a confirmatory decision
+margin = "0.03"                      # decimal text
+lower_above_zero = ["exact"]         # kernels whose one-sided lower bound must be above 0
+
+[budget]
+calls = 0                            # 0: no limit
+tokens = 0
+"""
+
+
+class _Reader:
+    """Values of a TOML document by place, every fault collected."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.faults: list[Problem] = []
+        self.known: dict[str, set[str]] = {}
+
+    def fault(self, what: str, expected: str, found: object, where: str) -> None:
+        self.faults.append(Problem(what, expected, str(found)[:80], where, "Correct protocol.toml."))
+
+    def get(self, table: str, key: str, good: Callable[[Any], bool], expected: str, default: Any = None) -> Any:
+        self.known.setdefault(table, set()).add(key)
+        section = self.document.get(table, {})
+        if not isinstance(section, dict):
+            return default
+        if key not in section:
+            if default is None:
+                self.fault(f"{key} is missing", expected, "nothing", f"[{table}]")
+            return default
+        value = section[key]
+        if not good(value):
+            self.fault(f"{key} is not what it must be", expected, repr(value), f"[{table}]")
+            return default
+        return value
+
+    def leftovers(self) -> None:
+        for table, section in self.document.items():
+            if table not in self.known:
+                self.fault("there is a table too many", "one of " + ", ".join(self.known), table, f"[{table}]")
+            elif isinstance(section, dict):
+                for key in section.keys() - self.known[table]:
+                    self.fault(
+                        "there is a key too many", "one of " + ", ".join(sorted(self.known[table])), key, f"[{table}]"
+                    )
+            else:
+                self.fault(f"{table} is not a table", "a table", repr(section), table)
+
+
+def _text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _name(value: Any) -> bool:
+    return type(value) is str and value.strip() != ""
+
+
+def _texts(value: Any) -> bool:
+    return type(value) is list and all(map(_name, value))
+
+
+def _whole(low: int, high: int = 10**9) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[Any], bool]:
+    return lambda value: value in words
+
+
+def read_toml(path: Path) -> tuple[Protocol, Collection]:
+    """Protocol and collection of a ``protocol.toml``.
+
+    Raises:
+        InputError: The file cannot be read, or anything in it is wrong; one message lists every fault.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            Problem(
+                "the protocol cannot be read",
+                "protocol.toml",
+                str(error),
+                str(path),
+                "Make one with: snapshot-audit init",
+            )
+        ) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(
+            Problem("the protocol is not TOML", "valid TOML", str(error), str(path), "Correct the line that is named.")
+        ) from None
+    reader = _Reader(document)
+    protocol, collection = _parse(reader)
+    reader.leftovers()
+    if not reader.faults:
+        reader.faults += contradictions(protocol)
+    if reader.faults:
+        raise InputError(reader.faults)
+    return protocol, collection
+
+
+def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
+    get = reader.get
+    states, reach = _ladder(reader)
+    endpoints = get("ladder", "endpoints", lambda v: _texts(v) and len(v) == 2, "[old, new]", [])
+    shards = get("corpus", "shards", _texts, "a list of files", [])
+    for name, count in reach.items():
+        if count > len(shards):
+            reader.fault(
+                f"the state {name} reaches more shards than there are", f"at most {len(shards)}", count, "[ladder]"
+            )
+    if list(reach.values()) != sorted(reach.values()):
+        reader.fault("the ladder is not nested", "shards that do not fall", list(reach.values()), "[ladder]")
+    judging = _calls(reader, "judging", JUDGES)
+    generation = _calls(reader, "generation", GENERATORS)
+    rule = _decision(reader, judging.adapter)
+    judges = (
+        ()
+        if judging.adapter == "none"
+        else (Judge("primary", "primary", True, f"{judging.adapter} {judging.model}".strip()),)
+    )
+    depth = get("retrieval", "depth", _whole(1, 100), "1 to 100", 8)
+    protocol = Protocol(
+        study_id=get("study", "id", lambda v: _text(v) and bool(STUDY_ID.fullmatch(v)),
+                     "lower-case letters, digits, _ . -", "") or "study",
+        title=get("study", "title", _name, "text", ""), origin="collected", provenance="",
+        generator=get("study", "generator", _name, "text", ""),
+        differs=get("study", "differs", _name, "text", "the index snapshot"), states=states,
+        endpoints=(endpoints[0], endpoints[1]) if len(endpoints) == 2 else None,
+        normalization=get("estimation", "normalization", _one_of(tuple(RULES)), ", ".join(RULES), "nq_open/1"),
+        unknown_texts=tuple(get("estimation", "unknown", _texts, "a list of texts", ["UNKNOWN"])),
+        retrieval_depth=depth, judges=judges,
+        draws=get("estimation", "draws", _whole(1, 10_000_000), "1 to 10,000,000", 50_000),
+        seed=get("estimation", "seed", _text, "text", "1"),
+        level=get("estimation", "level", lambda v: _text(v) and bool(DECIMAL.fullmatch(v)) and 0 < Fraction(v) < 1,
+                  "decimal text between 0 and 1", "0.95"),
+        decision=rule,
+    )  # fmt: skip
+    collection = Collection(
+        questions=get("questions", "file", _name, "a file", ""),
+        gold=get("gold", "file", _text, "a file, or empty", ""),
+        exclude=tuple(get("questions", "exclude", _texts, "a list of ids", [])),
+        count=get("questions", "count", _whole(1), "1 or more", 1),
+        selection_seed=get("questions", "seed", _text, "text", "1"), shards=tuple(shards), reach=reach,
+        retriever=get("retrieval", "retriever", _one_of(RETRIEVERS), "one of " + ", ".join(RETRIEVERS), "fts5"),
+        depth=depth, characters=get("retrieval", "characters", _whole(20, 100_000), "20 to 100,000", 1200),
+        repeats=get("generation", "repeats", _whole(2, 100), "2 to 100", 2), generation=generation, judging=judging,
+        calls=get("budget", "calls", _whole(0), "0 or more", 0),
+        tokens=get("budget", "tokens", _whole(0), "0 or more", 0),
+    )  # fmt: skip
+    return protocol, collection
+
+
+def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
+    found = reader.get("ladder", "states", lambda v: type(v) is list and len(v) > 1, "a list of two states or more", [])
+    states, reach = [], {}
+    for number, item in enumerate(found, 1):
+        where = f"[ladder] state {number}"
+        if not isinstance(item, dict) or item.keys() - {"name", "label", "shards"}:
+            reader.fault("a state is not what it must be", "name, label, shards", repr(item), where)
+            continue
+        name, shards = item.get("name"), item.get("shards")
+        if not _name(name) or len(str(name)) > 200:
+            reader.fault("a state needs a name", "text of 1 to 200 characters", repr(name), where)
+        elif not _whole(0)(shards):
+            reader.fault("a state needs its number of shards", "0 or more", repr(shards), where)
+        else:
+            states.append(State(str(name), str(item.get("label", "")), shards == 0))
+            reach[str(name)] = int(shards or 0)
+    return tuple(states), reach
+
+
+def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
+    get, base = reader.get, Calls("")
+    adapter = get(table, "adapter", _one_of(adapters), "one of " + ", ".join(adapters), adapters[0])
+    url = get(table, "base_url", _text, "text", "")
+    model = get(table, "model", _text, "text", "")
+    if adapter == "messages":
+        if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]*)?", url):
+            reader.fault("base_url is not an address", "https://HOST", repr(url), f"[{table}]")
+        if not model:
+            reader.fault("model is missing", "the service's name of a model", "nothing", f"[{table}]")
+    return Calls(
+        adapter, model, url, get(table, "key_variable", _name, "a name", base.key_variable),
+        get(table, "max_tokens", _whole(1, 20_000), "1 to 20,000", base.max_tokens),
+        get(table, "seed", _text, "text", base.seed),
+        get(table, "concurrency", _whole(1, 64), "1 to 64", base.concurrency),
+        get(table, "tries", _whole(1, 100), "1 to 100", base.tries),
+        get(table, "deadline", _whole(1, 3600), "1 to 3,600", base.deadline),
+    )  # fmt: skip
+
+
+def _decision(reader: _Reader, judge: str) -> Rule | None:
+    if "decision" not in reader.document:
+        return None
+    margin = reader.get("decision", "margin", lambda v: _text(v) and bool(DECIMAL.fullmatch(v)), "decimal text", "0.03")
+    kernels = reader.get(
+        "decision", "lower_above_zero", lambda v: _texts(v) and set(v) <= set(KERNELS), "a list of exact, semantic", []
+    )
+    if judge == "none" and "semantic" in kernels:
+        reader.fault(
+            "the decision needs semantic labels", "a judge, or exact alone", "judging adapter none", "[decision]"
+        )
+        return None
+    return Rule(margin, tuple(kernels))
+
+
+def to_record(collection: Collection) -> dict[str, Any]:
+    """The collection as it is stored in ``protocol/collection.json``."""
+    record = asdict(collection)
+    return {
+        "v": 1,
+        "kind": "audit.collection",
+        **record,
+        "exclude": list(collection.exclude),
+        "shards": list(collection.shards),
+    }
+
+
+def from_record(record: dict[str, Any]) -> Collection:
+    """A collection from its stored form.
+
+    Raises:
+        InputError: It is not one.
+    """
+    fields = {key: value for key, value in record.items() if key not in ("v", "kind")}
+    try:
+        if record["v"] != 1 or record["kind"] != "audit.collection":
+            raise ValueError("another kind of record")
+        return Collection(
+            **{
+                **fields,
+                "exclude": tuple(fields["exclude"]),
+                "shards": tuple(fields["shards"]),
+                "generation": Calls(**fields["generation"]),
+                "judging": Calls(**fields["judging"]),
+            }
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            Problem(
+                "the collection's settings cannot be read",
+                "protocol/collection.json",
+                str(error),
+                action="Restore the file from a copy.",
+            )
+        ) from None
