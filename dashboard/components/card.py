@@ -64,15 +64,16 @@ class View:
         return list(self.question["cells"])
 
     @property
-    def judge(self) -> str | None:
+    def judge(self) -> Row | None:
         """The judge whose labels give the letters; None where exact equality does."""
-        primary = next((j["judge"] for j in self.study["judges"] if j["role"] == "primary"), None)
-        return primary if self.kernel == "semantic" and primary in self.question["labels"] else None
+        primary = next((judge for judge in self.study["judges"] if judge["role"] == "primary"), None)
+        usable = self.kernel == "semantic" and primary and primary["judge"] in self.question["labels"]
+        return primary if usable else None
 
     @property
     def same(self) -> Same:
         """Labels by which answers of this card are the same."""
-        return by_labels(self.question["labels"][self.judge]) if self.judge is not None else by_exact
+        return by_labels(self.question["labels"][self.judge["judge"]]) if self.judge else by_exact
 
     def label(self, state: str) -> str:
         """State name and its words, escaped."""
@@ -223,8 +224,10 @@ def _ladder(view: View, found: Classes) -> str:
     states = [s for s in view.study["states"] if any(c["state_name"] == s["state"] for c in view.cells)]
     if len(states) < 2:
         return ""
-    how = ("same letter = same answer, by the judge" if view.judge is not None
-           else "same letter = same answer after normalization (exact)")
+    how = "after normalization (exact)"
+    if view.judge:
+        how = ", by the blind judge" if view.judge["blind"] == "blind" else ", by the judge"
+    how = f"same letter = same answer{' ' if not view.judge else ''}{how}"
     ends = {view.old: "is-old", view.new: "is-new"}
     head = "".join(f'<th scope="col" class="{ends.get(s["state"], "")}" dir="auto">{view.label(s["state"])}</th>'
                    for s in states)

@@ -16,14 +16,12 @@ class Key:
         action: Name of the action, ``verdict:regression`` for one with a value.
         label: Words on the button.
         help: One sentence for tooltip and help.
-        item: True where the action belongs to the question on screen, so that a late press is dropped.
     """
 
     key: str
     action: str
     label: str
     help: str
-    item: bool = False
 
 
 _VERDICT_HELP = {
@@ -36,15 +34,15 @@ _VERDICT_HELP = {
 }
 
 REGISTRY: tuple[Key, ...] = (
-    *(Key(str(number), f"verdict:{value}", label, f"{_VERDICT_HELP[value]} Saves and goes on.", item=True)
+    *(Key(str(number), f"verdict:{value}", label, f"{_VERDICT_HELP[value]} Saves and goes on.")
       for number, (value, label) in enumerate(VERDICTS.items(), start=1)),
-    *(Key(key, f"impact:{value}", label, f"{label} impact; press again to clear.", item=True)
+    *(Key(key, f"impact:{value}", label, f"{label} impact; press again to clear.")
       for key, (value, label) in zip("qwe", IMPACTS.items(), strict=True)),
     Key("j", "next", "Next", "Next question of the queue."),
     Key("k", "previous", "Previous", "Previous question of the queue."),
     Key("n", "unreviewed", "Next open", "Next question of the queue without a verdict."),
     Key("z", "undo", "Undo", "Take back the verdict named beside the button; its history stays."),
-    Key("g", "reveal", "Reveal gold", "Show the gold answers; that they were shown is recorded.", item=True),
+    Key("g", "reveal", "Reveal gold", "Show the gold answers; that they were shown is recorded."),
     Key("v", "evidence", "Evidence text", "Show passages in full, or as excerpts again."),
     Key("d", "pair", "Change diff pair", "Compare another pair of answers word by word."),
     Key("/", "search", "Search", "Search questions and answers."),

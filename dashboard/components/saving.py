@@ -7,7 +7,7 @@ stop a run, so callers read all input first, and nothing here touches Streamlit 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Sequence
+import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +34,12 @@ def store() -> ReviewStore:
 def reviewer() -> str:
     """Who is reviewing: the signed-in address, else the local account, marked as not authenticated."""
     address = st.user.get("email")
-    return str(address) if address else f"local:{getpass.getuser()}"
+    if address:
+        return str(address)
+    try:
+        return f"local:{getpass.getuser()}"
+    except (KeyError, OSError):  # an account without a name, as in many containers
+        return f"local:{os.getuid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,6 @@ def keep(reviews: ReviewStore, who: str, shown: Shown, request: str, standing: S
 def rebased(shown: Shown, own: int | None) -> Shown:
     """What was shown, with this tab's own later event as the base; another tab's is not taken over."""
     return replace(shown, base=max(filter(None, (shown.base, own)), default=None))
-
-
-def vocabulary(offered: Sequence[str], used: Sequence[str]) -> list[str]:
-    """Cause tags to offer: the study's, then others that were used, without repeats."""
-    return list(dict.fromkeys([*offered, *used]))
 
 
 def _now() -> str:

@@ -13,8 +13,10 @@ from typing import Any
 import streamlit as st
 
 from audit_core.errors import AuditError
+from audit_core.reviews.database import journal_mode
 from audit_core.reviews.export import as_csv, as_jsonl, export
 from audit_core.reviews.queues import Table
+from audit_core.reviews.store import JOURNAL
 from dashboard import components, data, display, state
 from dashboard.components import key_log, panel, presses
 from dashboard.components.card import View, card
@@ -184,6 +186,10 @@ def _foot(study: str) -> None:
                                key=f"triage-download-{name}", icon=":material/download:")
         st.text_input("Add a cause tag", key="triage-cause", max_chars=60, width=260, on_change=_cause,
                       placeholder="Add a cause tag", label_visibility="collapsed")
+    path, mode = escaped(str(store().path)), journal_mode()
+    why = "" if mode == "WAL" else f" ({mode} journal: the SQLite of this machine lacks a fix that WAL needs)"
+    st.html(f'<p class="sa small mut">Verdicts are on disk before they are called saved: in <code>{path}</code>{why}, '
+            f"and again in <code>{JOURNAL}</code> beside it.</p>")
 
 
 def _export(write: Callable[[list[dict[str, Any]]], bytes], study: str) -> bytes:

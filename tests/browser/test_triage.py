@@ -102,6 +102,13 @@ class Desk:
         expect(self.page.locator("#triage-saved")).to_contain_text(f"on {shown}", timeout=40_000)
         return shown, NAMES[int(key) - 1]
 
+    def quiet(self) -> None:
+        """Wait until nothing is being saved any more."""
+        seen = -1
+        while seen != (seen := len(self.events())):
+            self.page.wait_for_timeout(900)
+            self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+
     def events(self) -> list[Event]:
         return ReviewStore(self.server.reviews).events()
 
@@ -170,7 +177,7 @@ def test_presses_as_fast_as_possible_store_nothing_unseen_nothing_twice(at: Desk
         at.page.keyboard.press("12"[number % 2])
         if gap:
             at.page.wait_for_timeout(gap)
-    at.page.wait_for_timeout(1500)
+    at.quiet()
     first: dict[str, str] = {}
     for key, question in at.page.evaluate("window.presses"):
         first.setdefault(question, NAMES[int(key) - 1])

@@ -294,7 +294,7 @@ for number in range(start, start + 100_000):
     except StorageError as error:
         print("refused", error, flush=True)
         break
-    os.write(1, f"{saved.event.id} {saved.event.sha256}\\n".encode())
+    os.write(1, f"{saved.event.id} {saved.event.sha256} {saved.copy_problem or ''}".strip().encode() + b"\\n")
 """
 
 
@@ -363,6 +363,29 @@ def test_full_disk(tmp_path: Path) -> None:
     assert acknowledged == stored
     assert store.append(entry("after")).event.id == len(stored) + 1
     assert len(store.journal.read()) == len(stored) + 1
+
+
+def test_a_copy_that_cannot_be_written_is_told_and_stops_nobody() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = ReviewStore(folder / "reviews.db")
+        store.append(entry("r1"))
+        folder.chmod(0o777)
+        for file in folder.glob("reviews.db*"):
+            file.chmod(0o666)
+        store.journal.path.chmod(0o444)
+        process = child("readonly", store.path, 10)
+        assert process.stdout is not None
+        lines = [process.stdout.readline().decode() for _ in range(3)]
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        assert all("The verdict itself is saved" in line for line in lines)
+        assert len(store.events()) >= 4
+        assert len(store.journal.read()) == 1
+        store.journal.path.chmod(0o644)
+        ReviewStore(store.path).append(entry("r2", question_id="q2"))
+        assert len(store.journal.read()) == len(store.events())
 
 
 def test_read_only() -> None:
