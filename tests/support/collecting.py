@@ -30,7 +30,7 @@ def prepare(
                         {
                             "document_id": f"doccanary{shard}-{i}",
                             "title": f"Notice {shard}",
-                            "text": f"In 202{shard} the fee for item {i} is {i + shard * 7} euros, refunds in {i} days.",
+                            "text": f"In 202{shard} the fee for item {i} is {i + shard * 7} euros, refunds in {i}.",
                         }
                     )
                     + "\n"

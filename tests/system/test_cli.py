@@ -187,7 +187,21 @@ def test_usage_errors_exit_with_two() -> None:
 
 def test_help_of_every_command_fits_the_readme() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
-    for command in ("verify", "estimate", "explore", "compare", "claims", "import table", "load", "dashboard", "demo"):
+    for command in (
+        "verify",
+        "estimate",
+        "explore",
+        "compare",
+        "claims",
+        "import table",
+        "load",
+        "dashboard",
+        "demo",
+        "init",
+        "freeze",
+        "run",
+        "status",
+    ):
         with pytest.raises(SystemExit) as stopped:
             main([*command.split(), "--help"])
         assert stopped.value.code == 0
