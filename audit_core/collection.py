@@ -166,13 +166,15 @@ class _Reader:
     def fault(self, what: str, expected: str, found: object, where: str) -> None:
         self.faults.append(Problem(what, expected, str(found)[:80], where, "Correct protocol.toml."))
 
-    def get(self, table: str, key: str, good: Callable[[Any], bool], expected: str, default: Any = None) -> Any:
+    def get(
+        self, table: str, key: str, good: Callable[[Any], bool], expected: str, default: Any, *, need: bool = False
+    ) -> Any:
         self.known.setdefault(table, set()).add(key)
         section = self.document.get(table, {})
         if not isinstance(section, dict):
-            return default
+            return default  # said once, by `leftovers`
         if key not in section:
-            if default is None:
+            if need:
                 self.fault(f"{key} is missing", expected, "nothing", f"[{table}]")
             return default
         value = section[key]
@@ -250,7 +252,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     get = reader.get
     states, reach = _ladder(reader)
     endpoints = get("ladder", "endpoints", lambda v: _texts(v) and len(v) == 2, "[old, new]", [])
-    shards = get("corpus", "shards", _texts, "a list of files", [])
+    shards = get("corpus", "shards", _texts, "a list of files", [], need=True)
     for name, count in reach.items():
         if count > len(shards):
             reader.fault(
@@ -269,9 +271,9 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     depth = get("retrieval", "depth", _whole(1, 100), "1 to 100", 8)
     protocol = Protocol(
         study_id=get("study", "id", lambda v: _text(v) and bool(STUDY_ID.fullmatch(v)),
-                     "lower-case letters, digits, _ . -", "") or "study",
-        title=get("study", "title", _name, "text", ""), origin="collected", provenance="",
-        generator=get("study", "generator", _name, "text", ""),
+                     "lower-case letters, digits, _ . -", "", need=True) or "study",
+        title=get("study", "title", _name, "text", "", need=True), origin="collected", provenance="",
+        generator=get("study", "generator", _name, "text", "", need=True),
         differs=get("study", "differs", _name, "text", "the index snapshot"), states=states,
         endpoints=(endpoints[0], endpoints[1]) if len(endpoints) == 2 else None,
         normalization=get("estimation", "normalization", _one_of(tuple(RULES)), ", ".join(RULES), "nq_open/1"),
@@ -284,10 +286,10 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         decision=rule,
     )  # fmt: skip
     collection = Collection(
-        questions=get("questions", "file", _name, "a file", ""),
+        questions=get("questions", "file", _name, "a file", "", need=True),
         gold=get("gold", "file", _text, "a file, or empty", ""),
         exclude=tuple(get("questions", "exclude", _texts, "a list of ids", [])),
-        count=get("questions", "count", _whole(1), "1 or more", 1),
+        count=get("questions", "count", _whole(1), "1 or more", 1, need=True),
         selection_seed=get("questions", "seed", _text, "text", "1"), shards=tuple(shards), reach=reach,
         retriever=get("retrieval", "retriever", _one_of(RETRIEVERS), "one of " + ", ".join(RETRIEVERS), "fts5"),
         depth=depth, characters=get("retrieval", "characters", _whole(20, 100_000), "20 to 100,000", 1200),
@@ -299,7 +301,9 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
 
 
 def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
-    found = reader.get("ladder", "states", lambda v: type(v) is list and len(v) > 1, "a list of two states or more", [])
+    found = reader.get(
+        "ladder", "states", lambda v: type(v) is list and len(v) > 1, "a list of two states or more", [], need=True
+    )
     states, reach = [], {}
     for number, item in enumerate(found, 1):
         where = f"[ladder] state {number}"
@@ -319,7 +323,7 @@ def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
 
 def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
     get, base = reader.get, Calls("")
-    adapter = get(table, "adapter", _one_of(adapters), "one of " + ", ".join(adapters), adapters[0])
+    adapter = get(table, "adapter", _one_of(adapters), "one of " + ", ".join(adapters), adapters[0], need=True)
     url = get(table, "base_url", _text, "text", "")
     model = get(table, "model", _text, "text", "")
     if adapter == "messages":

@@ -416,6 +416,11 @@ def test_protocol_faults_come_all_at_once(tmp_path: Path) -> None:
         read_toml(toml)
     for word in ("repeats", "margin", "depth", "surprise", "normalization", "reaches more shards"):
         assert word in str(caught.value)
+    toml.write_text("")
+    with pytest.raises(InputError) as caught:
+        read_toml(toml)
+    for word in ("id", "title", "generator", "states", "file", "count", "shards", "adapter"):
+        assert f"{word} is missing" in str(caught.value)
     for broken in ("", "[study", "id = 1", text.replace("[ladder]", "[rungs]")):
         toml.write_text(broken)
         with pytest.raises(InputError):
