@@ -53,13 +53,13 @@ class Journal:
                         os.ftruncate(file, size)
                     raise
         except OSError as error:
-            raise StorageError(
+            raise CopyError(
                 Problem(
                     f"cannot append to {self.path.name}",
                     "a writable disk with free space",
                     str(error),
                     str(self.path),
-                    "Free space or correct the rights; the copy is completed at the next save after a restart.",
+                    "The verdict itself is saved. Free space or correct the rights; the next save completes the copy.",
                 )
             ) from error
 
