@@ -39,10 +39,13 @@ class Classes:
     Attributes:
         letters: Cell key → ``A``, ``B``, …; ``?`` for UNKNOWN, an error or an answer nobody labelled.
         transitive: False where labels contradict themselves (1 = 2, 2 = 3, 1 ≠ 3); a letter then means *connected*.
+        colours: Letter → its colour: ``old`` for the first class of the old state, ``new`` for the first of the new
+            state that the old one does not have, then ``c``, ``d``, ``e``, and ``u`` for ``?`` and what is left.
     """
 
     letters: dict[int, str]
     transitive: bool
+    colours: dict[str, str]
 
 
 def classes(cells: Sequence[Cell], same: Same, first: Iterable[str] = ()) -> Classes:
@@ -79,7 +82,17 @@ def classes(cells: Sequence[Cell], same: Same, first: Iterable[str] = ()) -> Cla
         if cell["cell_key"] in labelled or len(answered) == 1:
             names.setdefault(root(cell["cell_key"]), letter(len(names)))
             letters[cell["cell_key"]] = names[root(cell["cell_key"])]
-    return Classes(letters, all(root(a) != root(b) for a, b in apart))
+    return Classes(letters, all(root(a) != root(b) for a, b in apart), _colours(cells, letters, tuple(ahead)))
+
+
+def _colours(cells: Sequence[Cell], letters: dict[int, str], ends: Sequence[str]) -> dict[str, str]:
+    colours = {"?": "u"}
+    for state, colour in zip(ends[:2], ("old", "new"), strict=False):
+        own = sorted({letters[cell["cell_key"]] for cell in cells if cell["state_name"] == state} - set(colours))
+        if own:
+            colours[own[0]] = colour
+    left = [name for name in dict.fromkeys(letters.values()) if name not in colours]
+    return colours | dict(zip(sorted(left), [*"cde", *"u" * len(left)], strict=False))
 
 
 def letter(number: int) -> str:

@@ -149,18 +149,17 @@ def _side(view: View, found: Classes, state: str, kind: str) -> str:
              f'<span class="mut">· <span dir="auto">{view.label(state)}</span></span></h2>')
     if not cells:
         return f'<section class="sa-side is-{kind}">{title}<p class="mut">No answers in this state.</p></section>'
-    letters = [found.letters[cell["cell_key"]] for cell in cells]
-    first = cells[0]["answer"]
+    first, letters = cells[0]["answer"], {found.letters[cell["cell_key"]] for cell in cells}
+    agreed = len(letters) == 1 and (letters != {"?"} or len({cell["answer"] for cell in cells}) == 1)
     large = ""
-    if first is not None and len(set(letters)) == 1 and len(first) <= HEADLINE and first.strip():
+    if agreed and first is not None and len(first) <= HEADLINE and first.strip():
         large = f'<p class="sa-headline">{shown(first)}</p>'
-    rows = "".join(_answer(view, cell, letter, first if i else None)
-                   for i, (cell, letter) in enumerate(zip(cells, letters, strict=True)))
+    rows = "".join(_answer(view, found, cell, first if i else None) for i, cell in enumerate(cells))
     return f'<section class="sa-side is-{kind}">{title}{large}<ul class="sa-repeats">{rows}</ul></section>'
 
 
-def _answer(view: View, cell: Row, letter: str, first: str | None) -> str:
-    return (f"<li>{chip(letter)}<span class='sa-r'>r{cell['repeat']}</span> "
+def _answer(view: View, found: Classes, cell: Row, first: str | None) -> str:
+    return (f"<li>{chip(found, cell)}<span class='sa-r'>r{cell['repeat']}</span> "
             f"{_answer_text(view, cell, first)}{_em(view, cell)}</li>")
 
 
@@ -197,18 +196,18 @@ def _em(view: View, cell: Row) -> str:
     return f' <span class="sa-fate">{"EM-match" if cell["em"] else "EM-nonmatch"}</span>'
 
 
-def chip(letter: str) -> str:
+def chip(found: Classes, cell: Row) -> str:
     """A class letter with its colour; never the colour alone."""
-    known = letter if letter in "ABCDE" else "U" if letter == "?" else "X"
+    letter = found.letters[cell["cell_key"]]
     words = "UNKNOWN, an error or not labelled" if letter == "?" else f"class {letter}"
-    return f'<span class="sa-chip {known}" title="{words}">{letter}</span>'
+    return f'<span class="sa-chip is-{found.colours[letter]}" title="{words}">{letter}</span>'
 
 
 def _words(view: View, found: Classes) -> str:
     if view.pair is None:
         return ""
     a, b = (view.cells[i] for i in view.pair)
-    names = [f'{chip(found.letters[c["cell_key"]])} <span dir="auto">{escaped(c["state_name"])}</span> r{c["repeat"]}'
+    names = [f'{chip(found, c)} <span dir="auto">{escaped(c["state_name"])}</span> r{c["repeat"]}'
              for c in (a, b)]
     old, new = a["answer"] or "", b["answer"] or ""
     if old == new:
@@ -253,7 +252,7 @@ def _rung(cell: Row | None, found: Classes) -> str:
     if cell is None:
         return '<span class="mut">not asked</span>'
     text = clipped(cell["answer"], 60) if cell["status"] == "ok" else "no answer"
-    letter = chip(found.letters[cell["cell_key"]])
+    letter = chip(found, cell)
     return f'{letter} <span dir="auto" class="sa-text">{escaped(text) or "(empty)"}</span>'
 
 

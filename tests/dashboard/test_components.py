@@ -156,6 +156,15 @@ def test_contradicting_labels_are_told() -> None:
     assert classes(cells, labelled((1, 2), apart=((1, 3), (2, 3)))).transitive
 
 
+def test_blue_is_old_and_orange_is_new_also_when_one_of_them_is_unknown() -> None:
+    unknown = [cell(1, "n1", "a"), cell(2, "n7", "UNKNOWN", unknown=1), cell(3, "n0", "z"), cell(4, "n3", "y")]
+    assert classes(unknown, by_exact, ("n1", "n7")).colours == {"?": "u", "A": "old", "B": "c", "C": "d"}
+    same = [cell(1, "n1", "a"), cell(2, "n7", "a"), cell(3, "n3", "z")]
+    assert classes(same, by_exact, ("n1", "n7")).colours == {"?": "u", "A": "old", "B": "c"}
+    flip = [cell(1, "n1", "a"), cell(2, "n1", "b"), cell(3, "n7", "c")]
+    assert classes(flip, by_exact, ("n1", "n7")).colours == {"?": "u", "A": "old", "C": "new", "B": "c"}
+
+
 def test_letters_go_on_after_z() -> None:
     assert [letter(n) for n in (0, 25, 26, 51, 52)] == ["A", "Z", "A2", "Z2", "A3"]
 
