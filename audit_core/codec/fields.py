@@ -121,7 +121,18 @@ def check_fields(record: Any, fields: dict[str, Field], what: str) -> Record:
             raise CodecError(f"unknown field {key!r} in {what}")
         if not field[0](value):
             raise CodecError(f"field {key!r} of {what} must be {field[1]}, found {str(value)[:60]!r}")
-    for key, field in fields.items():
-        if field[2] and key not in record:
-            raise CodecError(f"field {key!r} of {what} is missing")
+    if not _required(id(fields), fields) <= record.keys():
+        missing = next(key for key in fields if fields[key][2] and key not in record)
+        raise CodecError(f"field {missing!r} of {what} is missing")
     return record
+
+
+_REQUIRED: dict[int, tuple[dict[str, Field], frozenset[str]]] = {}
+
+
+def _required(key: int, fields: dict[str, Field]) -> frozenset[str]:
+    """Names that a record must have; kept per table, because this is asked for every line of every ledger."""
+    held = _REQUIRED.get(key)
+    if held is None or held[0] is not fields:
+        held = _REQUIRED[key] = (fields, frozenset(name for name, field in fields.items() if field[2]))
+    return held[1]
