@@ -171,7 +171,7 @@ def written(timings: list[Timing], peaks: dict[str, float], study: tuple[str, fl
     lines += [
         "",
         f"The bounds of the exact distribution and of the locked draws differ by at most {gap:.6f}.",
-        "Above 20,000 questions the locked draws are made over distinct rows, which has the same distribution.",
+        "Above 5,000 questions the locked draws are made over distinct rows, which has the same distribution.",
         f"Peak extra memory at {sizes[-1]:,} questions: "
         + ", ".join(f"{method.split(' (')[0]} {peak:,.0f} MiB" for method, peak in peaks.items())
         + ".",

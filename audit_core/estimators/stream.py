@@ -17,7 +17,7 @@ import numpy.typing as npt
 from audit_core.digests import canonical
 
 NAME = "sca-bootstrap/1"
-INDEX_LIMIT = 20_000
+INDEX_LIMIT = 5_000
 """Most questions for which the stream over indexes is affordable; above, draws are made over distinct rows."""
 CHUNK = 1 << 20
 
@@ -65,7 +65,7 @@ def sums(columns: npt.NDArray[np.int64], order: npt.NDArray[np.intp], draws: int
         order: Question rows sorted by the bytes of their ids.
 
     Returns:
-        (draws, c) sums. Up to 20,000 questions by the stream of indexes; above, by counts of distinct rows drawn from
+        (draws, c) sums. Up to 5,000 questions by the stream of indexes; above, by counts of distinct rows drawn from
         the same key, which has the same distribution at a cost that does not grow with N.
     """
     rows = np.ascontiguousarray(columns[order])
