@@ -101,8 +101,9 @@ def _head(view: View) -> str:
         note = '<p class="small mut">This study holds ids only, so the question itself cannot be shown.</p>'
     else:
         heading, note = _long(view, text, "question"), ""
+    long = ' class="is-long"' if len(text or "") > 2 * HEADLINE else ""
     return (f'<p class="sa-facts">{" · ".join(facts)} {tags}</p>'
-            f'<h1 id="triage-question" tabindex="-1">{heading}</h1>{note}')
+            f'<h1 id="triage-question" tabindex="-1"{long}>{heading}</h1>{note}')
 
 
 def _facts(view: View) -> list[str]:
@@ -154,12 +155,27 @@ def _side(view: View, found: Classes, state: str, kind: str) -> str:
     large = ""
     if agreed and first is not None and len(first) <= HEADLINE and first.strip():
         large = f'<p class="sa-headline">{shown(first)}</p>'
-    rows = "".join(_answer(view, found, cell, first if i else None) for i, cell in enumerate(cells))
+    rows = "".join(_answer(view, found, group, first if i else None) for i, group in enumerate(_groups(cells, found)))
     return f'<section class="sa-side is-{kind}">{title}{large}<ul class="sa-repeats">{rows}</ul></section>'
 
 
-def _answer(view: View, found: Classes, cell: Row, first: str | None) -> str:
-    return (f"<li>{chip(found, cell)}<span class='sa-r'>r{cell['repeat']}</span> "
+def _groups(cells: list[Row], found: Classes) -> list[list[Row]]:
+    """Repeats that say the same to the letter together, where they are many or long; else each by itself."""
+    if len(cells) <= 3 and all(len(cell["answer"] or "") <= HEADLINE for cell in cells):
+        return [[cell] for cell in cells]
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for cell in cells:
+        key = (cell["status"], cell["answer"], cell["error"], found.letters[cell["cell_key"]])
+        groups.setdefault(key, []).append(cell)
+    return list(groups.values())
+
+
+def _answer(view: View, found: Classes, group: list[Row], first: str | None) -> str:
+    cell, names = group[0], [f"r{cell['repeat']}" for cell in group]
+    if len(names) > 4:
+        names = [*names[:2], "…", names[-1]]
+    same = f" <span class='mut'>{len(group)} identical</span>" if len(group) > 1 else ""
+    return (f"<li>{chip(found, cell)}<span class='sa-r'>{', '.join(names)}</span>{same} "
             f"{_answer_text(view, cell, first)}{_em(view, cell)}</li>")
 
 
