@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 from functools import cache
 from pathlib import Path
@@ -34,9 +33,6 @@ def warm() -> None:
     import plotly.graph_objects as go
     import pyarrow as pa  # noqa: F401
 
-    # Importing cached functions before the server runs is what warming up is; the warnings about it help nobody.
-    quiet = logging.getLogger("streamlit.runtime.caching.cache_data_api")
-    quiet.addFilter(lambda record: "No runtime found" not in record.getMessage())
     from dashboard import shell  # noqa: F401  and with it everything of ours
 
     figure = go.Figure(go.Bar(y=[1]))
