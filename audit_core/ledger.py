@@ -153,6 +153,16 @@ class Plain:
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Lines split on newline bytes only, and whether each was ended; memory is bounded by the line limit."""
+    if not path.is_file():
+        raise LedgerError(
+            Problem(
+                "a ledger is missing or not a file",
+                "a regular file",
+                "none",
+                path.name,
+                "Restore the study from a copy.",
+            )
+        )
     rest = b""
     with path.open("rb") as stream:
         while block := stream.read(BLOCK):

@@ -12,11 +12,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from audit_core import __version__
 from audit_core.cli import collecting, commands
 from audit_core.cli.commands import Result
-from audit_core.errors import AuditError, Problem, visible
+from audit_core.errors import AuditError, InputError, Problem, visible
 
 DEFAULT_DB = Path("audit.db")
 DEFAULT_REVIEWS = Path("reviews.db")
@@ -34,79 +35,73 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign must not stop a command
             stream.reconfigure(errors="backslashreplace")
-    arguments = _parser().parse_args(argv)
+    as_json = "--json" in (sys.argv[1:] if argv is None else argv)
     try:
+        arguments = _parser().parse_args(argv)
         facts, text, code = arguments.run(arguments)
         if facts is not None:
-            print(json.dumps(facts, ensure_ascii=False, allow_nan=False) if arguments.json else text, flush=True)
+            _print(json.dumps(facts, ensure_ascii=False, allow_nan=False) if as_json else text)
         return int(code)
     except AuditError as error:
-        return _report(arguments, error.problems, error.exit_code)
+        return _report(as_json, error.problems, error.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return 0
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
     except MemoryError:
-        return _report(
-            arguments, [Problem("there is not enough memory", action="Use a machine with more, or fewer questions.")], 3
-        )
-    except OSError as error:
-        return _report(
-            arguments,
-            [
-                Problem(
-                    "the disk or network refused",
-                    found=str(error),
-                    action="Check the path, its rights and the free space, then try again.",
-                )
-            ],
-            3,
-        )
+        problem = Problem("there is not enough memory", action="Use a machine with more, or fewer questions.")
+        return _report(as_json, [problem], 3)
     except Exception as error:
+        if isinstance(error, OSError) or type(error).__module__ == "sqlite3":
+            action = "Check the path, its rights and the free space, then try again."
+            expected = "a readable, writable disk with free space"
+            return _report(as_json, [Problem("the disk or network refused", expected, str(error), action=action)], 3)
         if os.environ.get("SNAPSHOT_AUDIT_DEBUG"):
             raise
+        action = "Please report it with the command you ran; SNAPSHOT_AUDIT_DEBUG=1 shows where it happened."
+        found = f"{type(error).__name__}: {error}"
         return _report(
-            arguments,
-            [
-                Problem(
-                    "this is a fault of the program, not of your data",
-                    "no fault",
-                    f"{type(error).__name__}: {error}",
-                    action="Please report it with the command you ran; SNAPSHOT_AUDIT_DEBUG=1 shows where it happened.",
-                )
-            ],
-            2,
+            as_json, [Problem("this is a fault of the program, not of your data", "no fault", found, action=action)], 2
         )
 
 
-def _report(arguments: argparse.Namespace, problems: Sequence[Problem], code: int) -> int:
+def _print(text: str) -> None:
+    print(text)
+    sys.stdout.flush()
+
+
+def _silence() -> None:
+    """Let the interpreter's own flush at the end go nowhere, once stdout has refused."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report(as_json: bool, problems: Sequence[Problem], code: int) -> int:
     for problem in problems[:20]:
         print(f"error: {problem}", file=sys.stderr)
     if len(problems) > 20:
         print(f"error: … and {len(problems) - 20} more.", file=sys.stderr)
-    if arguments.json:
-        print(
-            json.dumps(
-                {
-                    "ok": False,
-                    "exit_code": code,
-                    "errors": [
-                        {
-                            "what": p.what,
-                            "expected": p.expected,
-                            "found": visible(p.found),
-                            "where": visible(p.where),
-                            "action": p.action,
-                        }
-                        for p in problems
-                    ],
-                },
-                ensure_ascii=False,
-            )
-        )
+    if as_json:
+        errors = [
+            {"what": p.what, "expected": p.expected, "found": visible(p.found), "where": visible(p.where),
+             "action": p.action}
+            for p in problems
+        ]  # fmt: skip
+        try:
+            _print(json.dumps({"ok": False, "exit_code": code, "errors": errors}, ensure_ascii=False))
+        except OSError:
+            _silence()
     return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors take the same way as all others."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        raise InputError(Problem(message, "a command as its --help shows it", "another", self.prog,
+                                 f"See: {self.prog} --help"))  # fmt: skip
 
 
 def _port(text: str) -> int:
@@ -116,7 +111,7 @@ def _port(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="snapshot-audit",
         description="Audit how a RAG system's answers move when its index changes, beyond repeat noise.",
     )
@@ -125,7 +120,8 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(name: str, run: Callable[[argparse.Namespace], Result], help_text: str) -> argparse.ArgumentParser:
         sub = parsers.add_parser(name, help=help_text, description=help_text)
-        sub.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+        if name not in ("dashboard", "demo"):
+            sub.add_argument("--json", action="store_true", help="print one JSON object on stdout")
         sub.set_defaults(run=run)
         return sub
 

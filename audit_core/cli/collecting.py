@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from audit_core.cli.commands import Result, now
+from audit_core.cli.commands import Result, now, sound
 from audit_core.console import Progress, rule, table
 from audit_core.errors import InputError, Problem
 
@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> Result:
     with Progress("run") as progress:
         closed = stages.run(study, base, now, progress.count)
         if not study.has(RESULTS):
+            sound(arguments.study)
             estimate_study(study, created=now(), progress=progress.say)
             closed.append("results")
     facts = {**stages.status(study), "closed_now": closed}

@@ -52,11 +52,27 @@ def verify(arguments: argparse.Namespace) -> Result:
     return facts, text, code
 
 
+def sound(path: Path) -> None:
+    """Refuse to compute on a study whose files are not the locked ones.
+
+    Raises:
+        VerificationError: A check failed; checks of the results themselves are left to the caller.
+    """
+    from audit_core.verify import verify as run_checks
+
+    bad = [c for c in run_checks(path) if c.result == "failed" and c.check_id not in ("C15", "C16", "C17")]
+    if bad:
+        raise VerificationError([
+            Problem(f"check {c.check_id} failed: {c.title}", found=c.detail, where=str(path),
+                    action="Restore the study from a copy; nothing was computed.") for c in bad])  # fmt: skip
+
+
 def estimate(arguments: argparse.Namespace) -> Result:
     """Compute, write and lock the estimates."""
     from audit_core.results import arrays_of, as_row, compute, from_record
     from audit_core.study import Study
 
+    sound(bundled.resolve(arguments.study))
     study = Study(bundled.resolve(arguments.study))
     study.need("gold")
     stored = study.results()
@@ -108,6 +124,10 @@ def explore(arguments: argparse.Namespace) -> Result:
     from audit_core.results import arrays_of, as_row
     from audit_core.study import Study
 
+    if arguments.old == arguments.new:
+        raise InputError(Problem("a pair needs two states", "two different states", f"{arguments.old} twice", "OLD NEW",
+                                 "Name two states of the study."))  # fmt: skip
+    sound(bundled.resolve(arguments.study))
     study = Study(bundled.resolve(arguments.study))
     answers = arrays_of(study.protocol, study.dossiers())
     for state in (arguments.old, arguments.new):
@@ -146,9 +166,14 @@ def compare(arguments: argparse.Namespace) -> Result:
     from audit_core.results import arrays_of, as_row, settings_of
     from audit_core.study import Study
 
+    for name in (arguments.first, arguments.second):
+        sound(bundled.resolve(name))
     first, second = (Study(bundled.resolve(name)) for name in (arguments.first, arguments.second))
     a, b = (arrays_of(study.protocol, study.dossiers()) for study in (first, second))
     old, new = (arguments.old, arguments.new) if arguments.old else first.protocol.endpoints or ("", "")
+    if old == new:
+        raise InputError(Problem("a pair needs two states", "two different states", f"{old or 'none'}", "--old, --new",
+                                 "Name two states that both studies have."))  # fmt: skip
     for study, answers in ((first, a), (second, b)):
         if old not in answers.states or new not in answers.states:
             raise InputError(
@@ -220,6 +245,9 @@ def _load_studies(paths: list[Path], db: Path, allow_failed: bool) -> Facts:
 
 def dashboard(arguments: argparse.Namespace) -> Result:
     """Open a database in the browser."""
+    if not arguments.db.is_file():
+        raise InputError(Problem("no database here", "an audit database", "no such file", str(arguments.db),
+                                 f"Build it with: snapshot-audit load STUDY --db {arguments.db}"))  # fmt: skip
     _launch(arguments.db, arguments.reviews, arguments)
 
 

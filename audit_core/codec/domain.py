@@ -39,18 +39,19 @@ def encode(value: Any) -> bytes:
     return dump(value)
 
 
-def decode(line: bytes, deep: bool = True) -> Any:
+def decode(line: bytes, deep: bool = True, limit: int = LINE_LIMIT) -> Any:
     """The value of one canonical line, without its newline.
 
     Args:
         line: Bytes.
         deep: Check every nested value; without it the caller's field checks take that over.
+        limit: Most bytes.
 
     Raises:
         CodecError: Not JSON, not canonical, or outside the domain.
     """
-    if len(line) > LINE_LIMIT:
-        raise CodecError(f"line of {len(line):,} bytes, above the limit of {LINE_LIMIT:,}")
+    if len(line) > limit:
+        raise CodecError(f"line of {len(line):,} bytes, above the limit of {limit:,}")
     try:
         value = orjson.loads(line) if orjson is not None else json.loads(line, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError) as error:

@@ -22,6 +22,8 @@ FINDINGS = "answers/findings.jsonl"
 GOLD = "gold/gold.jsonl"
 NONCE = "gold/nonce"
 RESULTS = "results/results.json"
+RESULTS_LIMIT = 1 << 30
+"""Most bytes of the results: a study of a hundred states without endpoints has thousands of pairs."""
 
 PASSAGE: dict[str, Field] = {
     "sha256": (lambda v: type(v) is str and len(v) == 64, "a SHA-256", True),

@@ -22,6 +22,7 @@ from audit_core.study.files import (
     QUESTIONS,
     RESULTS,
     RESULTS_FIELDS,
+    RESULTS_LIMIT,
     file_entry,
     gate_of,
     judgments_of,
@@ -129,7 +130,8 @@ class Study:
         if not self.has(RESULTS):
             return None
         try:
-            record: Record = decode((self.path / RESULTS).read_bytes().removesuffix(b"\n"))
+            data = (self.path / RESULTS).read_bytes().removesuffix(b"\n")
+            record: Record = decode(data, limit=RESULTS_LIMIT)
             codec.check_fields(record, RESULTS_FIELDS, "results")
         except (CodecError, OSError) as error:
             raise InputError(

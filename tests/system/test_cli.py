@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -178,11 +179,65 @@ def test_damaged_files_never_end_in_a_traceback(
     assert not list(tmp_path.glob(".*partial*"))
 
 
-def test_usage_errors_exit_with_two() -> None:
-    for arguments in ([], ["nothing"], ["verify"], ["import"], ["dashboard", "--port", "99999"]):
-        with pytest.raises(SystemExit) as stopped:
-            main(arguments)
-        assert stopped.value.code == 2
+@pytest.mark.parametrize(
+    "arguments", [[], ["nothing"], ["verify"], ["import"], ["dashboard", "--port", "99999"], ["verify", "x", "--what"]]
+)
+def test_usage_errors_exit_with_two(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("usage: ")
+    assert "error: " in captured.err
+    assert captured.out == ""
+    assert main([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+
+
+@pytest.mark.parametrize("command", ["estimate", "explore"])
+def test_nothing_is_computed_on_a_study_that_was_changed(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    StudySimulator(questions=5).build(tmp_path / "s")
+    cells = tmp_path / "s" / CELLS
+    lines = cells.read_bytes().split(b"\n")
+    cells.write_bytes(b"\n".join(lines[:-2]) + b"\n")
+    arguments = [command, str(tmp_path / "s"), *(["n1", "n7"] if command == "explore" else [])]
+    assert main([*arguments, "--json"]) == 1
+    assert "C04" in capsys.readouterr().err
+    assert not (tmp_path / "s" / "results").exists()
+    assert run(capsys, "explore", "nq-400", "n1", "n1")[0] == 2
+
+
+def test_a_full_standard_output_is_told_without_a_traceback() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "audit_core.cli", "verify", "v4pro-100", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert "No space left" in done.stderr
+
+
+def test_a_pipe_in_place_of_a_ledger_hangs_nothing(tmp_path: Path) -> None:
+    StudySimulator(questions=3).build(tmp_path / "s")
+    (tmp_path / "s" / "gold" / "gold.jsonl").unlink()
+    os.mkfifo(tmp_path / "s" / "gold" / "gold.jsonl")
+    for command in (["verify"], ["estimate"], ["load", "--allow-failed", "--db", str(tmp_path / "x.db")]):
+        assert main([command[0], str(tmp_path / "s"), *command[1:]]) in (1, 2)
+
+
+def test_many_states_without_endpoints_stay_readable(tmp_path: Path) -> None:
+    """Thousands of pairs make a large results file, which verifier and loader still read."""
+    states = [f"s{i:03d}" for i in range(70)]
+    study = StudySimulator(questions=2, states=states, labels=False, evidence=False, gold=False)
+    study.build(tmp_path / "s", endpoints=None)
+    assert main(["estimate", str(tmp_path / "s"), "--json"]) == 0
+    assert (tmp_path / "s" / "results" / "results.json").stat().st_size > 16 << 20
+    assert main(["verify", str(tmp_path / "s"), "--json"]) == 0
 
 
 def test_help_of_every_command_fits_the_readme() -> None:
