@@ -197,7 +197,7 @@ def _long(view: View, text: str, name: str) -> str:
     if len(text) <= LONGEST or name in view.full_text:
         return shown(text)
     words = f"show all {len(text):,} characters"
-    more = f'<button type="button" data-action="full_text" data-value="{name}">{words}</button>'
+    more = f'<button data-action="full_text" data-value="{name}">{words}</button>'
     return f"{shown(text[:LONGEST])}… {more}"
 
 
@@ -215,8 +215,7 @@ def _em(view: View, cell: Row) -> str:
 def chip(found: Classes, cell: Row) -> str:
     """A class letter with its colour; never the colour alone."""
     letter = found.letters[cell["cell_key"]]
-    words = "UNKNOWN, an error or not labelled" if letter == "?" else f"class {letter}"
-    return f'<span class="sa-chip is-{found.colours[letter]}" title="{words}">{letter}</span>'
+    return f'<span class="sa-chip is-{found.colours[letter]}">{letter}</span>'
 
 
 def _words(view: View, found: Classes) -> str:
@@ -231,7 +230,7 @@ def _words(view: View, found: Classes) -> str:
     else:
         text = f'<span dir="auto" class="sa-text">{difference_markup(old, new)}</span>'
     text += '<span class="mut"> (only the beginning of long answers is compared)</span>' if cut(old) or cut(new) else ""
-    button = '<button type="button" data-action="pair" title="Compare another pair">other pair <kbd>d</kbd></button>'
+    button = '<button data-action="pair" title="Compare another pair">other pair <kbd>d</kbd></button>'
     return (f'<div class="sa-words"><span class="mut">Words, {names[0]} → {names[1]}</span> {text} {button}</div>')
 
 
@@ -242,7 +241,7 @@ def _ladder(view: View, found: Classes) -> str:
     how = "after normalization (exact)"
     if view.judge:
         how = ", by the blind judge" if view.judge["blind"] == "blind" else ", by the judge"
-    how = f"same letter = same answer{' ' if not view.judge else ''}{how}"
+    how = f"same letter = same answer{' ' if not view.judge else ''}{how}; ? = UNKNOWN, error or no label"
     ends = {view.old: "is-old", view.new: "is-new"}
     head = "".join(f'<th scope="col" class="{ends.get(s["state"], "")}" dir="auto">{view.label(s["state"])}</th>'
                    for s in states)
@@ -284,7 +283,7 @@ def _evidence(view: View) -> str:
                for kind, state in (("old", view.old), ("new", view.new))}
     both = [*answers["old"], *answers["new"]]
     held = any(r.document["passage_text"] is not None for r in (*old, *new))
-    button = (f'<button type="button" data-action="evidence">{"excerpts" if view.full_evidence else "full text"} '
+    button = (f'<button data-action="evidence">{"excerpts" if view.full_evidence else "full text"} '
               "<kbd>v</kbd></button>" if held else '<span class="small mut">ids only, without passages</span>')
     tables = "".join(f'<div class="sa-box"><h3 class="is-{kind}">{kind.capitalize()}: <span dir="auto">'
                      f'{view.label(state)}</span></h3>{evidence.table(side, both, kind, full=view.full_evidence)}</div>'  # type: ignore[arg-type]
@@ -297,7 +296,7 @@ def _gold(view: View) -> str:
     if view.question["gold"] is None:
         return '<p class="small mut">Gold: this study has none for this question.</p>'
     if not view.standing.revealed:
-        button = '<button type="button" data-action="reveal">Reveal <kbd>g</kbd></button>'
+        button = '<button data-action="reveal">Reveal <kbd>g</kbd></button>'
         return f'<p class="small mut">Gold answer hidden. {button} That it was shown is recorded.</p>'
     aliases = "".join(f"<li>{shown(alias)}</li>" for alias in view.question["gold"])
     return (f'<section class="sa-box" id="triage-gold"><h3>Gold answers <span class="mut small">revealed, event '

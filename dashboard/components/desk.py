@@ -68,7 +68,8 @@ class Desk:
         full_evidence: Passages in full instead of excerpts.
         full_text: Long texts of the current question that are shown to the end: cell keys, or ``question``.
         full_labels: The matrix of pair labels is shown.
-        epoch: Counts server-side changes of note and causes, so that their fields are drawn anew.
+        epoch: Counts changes of a note that did not come from its field, so that the field is drawn anew.
+        drawn: Item, epoch and text of the note's field.
         causes: Tags beyond the usual ones that were used in this study.
         own: Newest event of this tab by item; the base of its next press.
         shown: What the page showed by item.
@@ -101,6 +102,7 @@ class Desk:
     full_text: set[str] = field(default_factory=set)
     full_labels: bool = False
     epoch: int = 0
+    drawn: tuple[str, int, str] = ("", -1, "")
     causes: list[str] = field(default_factory=list)
     own: dict[str, int] = field(default_factory=dict)
     shown: dict[str, Shown] = field(default_factory=dict)
@@ -146,11 +148,19 @@ class Desk:
         """What this reviewer has said about a question."""
         return self.fold.standing(self.what.study_id, question_id, self.who)
 
-    def details(self) -> Details:
-        """Impact, causes and note of the current question: what the disk refused, else what stands."""
-        if self.item in self.unsaved:
-            return self.unsaved[self.item][1]
-        return Details.of(self.standing(self.current).details) if self.current is not None else Details()
+    def details(self, item: str | None = None) -> Details:
+        """Impact, causes and note of the current question or of one shown before: unsaved input, else what stands."""
+        item = self.item if item is None else item
+        if item in self.unsaved:
+            return self.unsaved[item][1]
+        question = self.current if item == self.item else self.shown[item].question_id
+        return Details.of(self.standing(question).details) if question is not None else Details()
+
+    def note_drawn(self) -> str:
+        """The note as its field was first drawn on this visit; own changes are in the field already."""
+        if self.drawn[:2] != (self.item, self.epoch):
+            self.drawn = (self.item, self.epoch, self.details().note)
+        return self.drawn[2]
 
     def causes_offered(self) -> dict[str, str]:
         """Cause tags to choose from: the usual ones, those used in this study, and what stands.

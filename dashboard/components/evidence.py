@@ -71,16 +71,17 @@ def table(side: Sequence[Ranked], answers: Sequence[str], which: Literal["old", 
     if not side:
         return f'<p class="mut">No documents in the {which} state.</p>'
     scored = any(r.document["score"] is not None for r in side)
-    head = ('<thead><tr><th scope="col" class="n rank">rank</th><th scope="col">document</th>'
+    head = ('<thead><tr><th scope="col">rank</th><th scope="col">document</th>'
             + ('<th scope="col" class="n">score</th>' if scored else "") + "</tr></thead>")
     rows = [_row(r, answers, which, scored, full) for r in side]
     caption = f'<caption class="sa-sr">Evidence of the {which} state by rank</caption>'
     body = "".join(rows[:FOLDED])
     tail = ""
     if len(rows) > FOLDED:
-        rest = f"<table>{caption}<tbody>{''.join(rows[FOLDED:])}</tbody></table>"
-        tail = f"<details{' open' if full else ''}><summary>{len(rows) - FOLDED} more</summary>{rest}</details>"
-    return f"<table>{caption}{head}<tbody>{body}</tbody></table>{tail}"
+        rest = "".join(rows[FOLDED:])
+        tail = (f"<details{' open' if full else ''}><summary>{len(rows) - FOLDED} more</summary>"
+                f'<table class="sa-ev">{caption}<tbody>{rest}</tbody></table></details>')
+    return f'<table class="sa-ev">{caption}{head}<tbody>{body}</tbody></table>{tail}'
 
 
 def _row(ranked: Ranked, answers: Sequence[str], which: str, scored: bool, full: bool) -> str:
@@ -98,7 +99,7 @@ def _row(ranked: Ranked, answers: Sequence[str], which: str, scored: bool, full:
     under = f'<span class="mut mono"> {escaped(document["document_id"])}</span>' if document["title"] else ""
     score = f'<td class="n">{escaped(document["score"] or "")}</td>' if scored else ""
     passage = _passage(document["passage_text"], answers, full)
-    return (f'<tr><td class="n rank">{document["rank"]}</td><td><b dir="auto">{name}</b>{under} '
+    return (f'<tr><td>{document["rank"]}</td><td><b dir="auto">{name}</b>{under} '
             f'<span class="sa-fate {ranked.fate}">{words}</span>{passage}</td>{score}</tr>')
 
 

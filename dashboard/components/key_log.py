@@ -4,7 +4,7 @@ Button shortcuts are not enough for data that feed published numbers: when runs 
 press that races a repaint is stored for a question the reviewer has not seen. Here the browser numbers each press,
 adds the question, base event and undo target that the page showed at that moment, and sends the whole unacknowledged
 log as component state; the server takes what is new and acknowledges it. Number and tab make the request's identity,
-so a press that arrives again after a crash is still one event.
+so a press that arrives again after a crash is still one event. Notes travel in the same log, in order with the presses.
 
 The same listener lets Esc leave a text field, focuses the search box, opens the help dialog, swallows the second
 click of a double click on a verdict, and brings a new question to the top of the page.
@@ -73,15 +73,29 @@ export default function (component) {
     const button = parentElement.querySelector("button.open-help");
     button.onclick = () => m.dialog.showModal();
     button.hidden = false;  // seen means: keys work now
-    m.send = (action, value) => {
-      const shown = document.getElementById(m.data.card)?.dataset || {};
+    m.send = (action, value, item) => {
+      const card = document.getElementById(m.data.card);
+      const shown = item ? { ...card?.dataset, item } : card?.dataset || {};
       // after a verdict keys stand down while its question is still on screen: the save is under way
-      if (m.log.some((e) => e.a.startsWith("verdict:") && e.i === shown.item)) return;
+      if (action !== "note" && m.log.some((e) => e.a.startsWith("verdict:") && e.i === shown.item)) return;
       m.n += 1;
       m.log = [...m.log, { n: m.n, t: m.tab, a: action, v: value || "", i: shown.item || "",
                            b: Number(shown.base || 0), u: Number(shown.undo || 0) }];
       m.set("log", m.log);
     };
+    // a note is sent when its field is left, before whatever is pressed next; a crash brings it along
+    m.note = (field) => {
+      if (!field || !field.matches?.("textarea[data-note]")) return;
+      if (field.value === (field.sent ?? field.defaultValue)) return;
+      field.sent = field.value;
+      m.typing = null;
+      m.send("note", field.value, field.dataset.note);
+    };
+    m.input = (e) => {
+      if (e.target.matches?.("textarea[data-note]")) m.typing = [e.target.dataset.note, e.target.value];
+    };
+    m.left = (e) => m.note(e.target);
+    m.hidden = () => m.note(document.activeElement);
     m.keydown = (e) => {
       if (e.repeat || e.ctrlKey || e.metaKey || e.altKey || e.isComposing) return;
       const field = typing(e);
@@ -112,6 +126,9 @@ export default function (component) {
     };
     document.addEventListener("keydown", m.keydown);
     document.addEventListener("click", m.click);
+    document.addEventListener("focusout", m.left);
+    document.addEventListener("input", m.input);
+    window.addEventListener("pagehide", m.hidden);
   }
   const moved = m.item !== null && m.item !== data.item;
   if (moved) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
@@ -120,6 +137,8 @@ export default function (component) {
   m.pressed = null;
   // markup that was drawn anew has lost the focus: give it back to the same toggle, or to the new question
   requestAnimationFrame(() => {
+    const note = document.querySelector("textarea[data-note]");  // drawn anew by a new server: what was typed stays
+    if (note && m.typing && m.typing[0] === note.dataset.note && note.value !== m.typing[1]) note.value = m.typing[1];
     const active = document.activeElement;
     if (active && active !== document.body) return;
     const same = pressed && [...document.querySelectorAll(".sa [data-action]")].find(
@@ -130,6 +149,9 @@ export default function (component) {
   return () => {
     document.removeEventListener("keydown", m.keydown);
     document.removeEventListener("click", m.click);
+    document.removeEventListener("focusout", m.left);
+    document.removeEventListener("input", m.input);
+    window.removeEventListener("pagehide", m.hidden);
     memory.delete(parentElement);
   };
 }

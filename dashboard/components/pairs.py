@@ -37,7 +37,7 @@ def pairs(question: Row, old: str, new: str, *, full: bool) -> str:
     all_labels = ""
     if len(cells) <= MATRIX:
         word = "Hide" if full else "Show"
-        all_labels = f'<button type="button" data-action="matrix">{word} all pair labels</button>'
+        all_labels = f'<button data-action="matrix">{word} all pair labels</button>'
         all_labels += _matrix(cells, kernels) if full else ""
     return (f'<h2>Pair agreement <span class="mut small">agreeing pairs of answers, of those labelled</span></h2>'
             f'<div class="sa-box">{table}{missing}{all_labels}</div>')

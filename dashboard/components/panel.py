@@ -13,7 +13,7 @@ from datetime import datetime
 from html import escape
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from audit_core.reviews.events import IMPACTS, VERDICTS, Event
+from audit_core.reviews.events import IMPACTS, LONGEST_NOTE, VERDICTS, Event
 from audit_core.reviews.fold import Standing
 from dashboard.components.desk import Desk
 from dashboard.components.keys import BY_ACTION
@@ -60,7 +60,7 @@ def button(action: str, *, chosen: bool | None = None, off: bool = False) -> str
     key = BY_ACTION[action]
     pressed = "" if chosen is None else f' aria-pressed="{str(chosen).lower()}"'
     state = pressed + (" disabled" if off else "")
-    return (f'<button type="button" data-action="{action}" title="{escape(key.help)}"{state}><span>{key.label}</span> '
+    return (f'<button data-action="{action}" title="{escape(key.help)}"{state}><span>{key.label}</span> '
             f"<kbd>{key.key}</kbd></button>")
 
 
@@ -71,7 +71,7 @@ def choices(desk: Desk, standing: Standing, clock: Clock) -> str:
     verdicts = "".join(button(f"verdict:{value}", chosen=verdict == value) for value in VERDICTS)
     impacts = "".join(button(f"impact:{value}", chosen=details.impact == value) for value in IMPACTS)
     causes = "".join(
-        f'<button type="button" data-action="cause" data-value="{name}" dir="auto" '
+        f'<button data-action="cause" data-value="{name}" dir="auto" '
         f'aria-pressed="{str(cause in details.causes).lower()}">{escaped(cause)}</button>'
         for name, cause in desk.causes_offered().items())
     return (f'<div class="sa sa-panel">{_problems(desk)}{_conflict(standing, clock)}'
@@ -82,6 +82,17 @@ def choices(desk: Desk, standing: Standing, clock: Clock) -> str:
 def _group(title: str, name: str, buttons: str) -> str:
     return (f'<h2 id="{name}">{title}</h2>'
             f'<div class="{name}" role="group" aria-labelledby="{name}">{buttons}</div>')
+
+
+def note(desk: Desk) -> str:
+    """The note's field.
+
+    Its markup stays the same while one question is on the desk, so that drawing the page again never takes away what
+    is being typed.
+    """
+    return ('<div class="sa sa-panel"><h2><label for="triage-note">Note</label></h2>'
+            f'<textarea id="triage-note" data-note="{desk.item}" maxlength="{LONGEST_NOTE}" rows="3" dir="auto">\n'
+            f"{escape(desk.note_drawn())}</textarea></div>")
 
 
 def foot(desk: Desk, standing: Standing, digest: str, history: Sequence[Event], clock: Clock) -> str:
@@ -112,7 +123,7 @@ def _problems(desk: Desk) -> str:
         kept = f" {name} is kept on this page and <b>not saved</b>."
     texts = "<br>".join(escaped(str(error)) for error in errors)
     return (f'<div class="sa-banner bad" role="alert" id="triage-problem">{texts}{kept}<br>'
-            f'<button type="button" data-action="retry">{word}</button></div>')
+            f'<button data-action="retry">{word}</button></div>')
 
 
 def _conflict(standing: Standing, clock: Clock) -> str:
@@ -124,8 +135,8 @@ def _conflict(standing: Standing, clock: Clock) -> str:
     return ('<div class="sa-banner warn" role="alert" id="triage-conflict"><b>Two tabs.</b> Saved in one: '
             f"{before}. Pressed in another, which had not seen it: “{_words(draft)}” at {clock.show(draft.at)}. "
             "Both are on disk; keep which?<br>"
-            f'<button type="button" data-action="resolve:saved">Keep the saved one: {saved}</button> '
-            f'<button type="button" data-action="resolve:draft">Keep the other: {other}</button></div>')
+            f'<button data-action="resolve:saved">Keep the saved one: {saved}</button> '
+            f'<button data-action="resolve:draft">Keep the other: {other}</button></div>')
 
 
 def _saved(desk: Desk, standing: Standing, digest: str, clock: Clock) -> str:

@@ -15,25 +15,20 @@ from dashboard.components.key_log import Press
 from dashboard.components.saving import Details, Outcome, keep, rebased, save
 
 
-def act(desk: Desk, press: Press, typed: Details) -> None:
-    """Do what a key or button asks.
-
-    Args:
-        desk: The session's desk.
-        press: With the question, base and undo target that were on screen.
-        typed: Details with the note as its field says now, so that a pending note is flushed with whatever is saved.
-    """
+def act(desk: Desk, press: Press) -> None:
+    """Do what a key or button asks, with the question, base and undo target that were on screen."""
     action, _, value = press.action.partition(":")
     here = press.item == desk.item and desk.item in desk.shown
+    details = desk.details()
     if action == "verdict" and here and value in VERDICTS:
-        _judge(desk, press, value, typed)
+        _judge(desk, press, value, details)
     elif action == "impact" and here and value in IMPACTS:
-        impact = None if typed.impact == value else value
-        note(desk, desk.item, press.request, replace(typed, impact=impact), base=press.base)
+        _detail(desk, press, replace(details, impact=None if details.impact == value else value))
     elif action == "cause" and here and (tag := desk.causes_offered().get(press.value)):
-        kept = tuple(cause for cause in typed.causes if cause != tag)
-        causes = kept if tag in typed.causes else (*kept, tag)
-        note(desk, desk.item, press.request, replace(typed, causes=causes), base=press.base)
+        kept = tuple(cause for cause in details.causes if cause != tag)
+        _detail(desk, press, replace(details, causes=kept if tag in details.causes else (*kept, tag)))
+    elif action == "note" and press.item in desk.shown:
+        _detail(desk, press, replace(desk.details(press.item), note=press.value))
     elif action == "reveal" and here:
         _reveal(desk, press)
     elif action == "resolve" and here and value in ("saved", "draft"):
@@ -63,26 +58,16 @@ def act(desk: Desk, press: Press, typed: Details) -> None:
         desk.enter(desk.queue, desk.sort, desk.seed, {})
 
 
-def note(desk: Desk, item: str, request: str, details: Details, *, base: int | None = None) -> None:
-    """Store changed details of a question that was shown, also when the desk has moved on since."""
-    shown = desk.shown.get(item)
-    if shown is None:
-        return
-    standing = desk.standing(shown.question_id)
+def _detail(desk: Desk, press: Press, details: Details) -> None:
+    """Store changed details; a note also when the desk has moved on since it was typed."""
+    item = press.item
+    standing = desk.standing(desk.shown[item].question_id)
     if details == Details.of(standing.details) and item not in desk.unsaved:
         return
-    shown = replace(shown, base=base) if base else shown
     verdict = standing.verdict.verdict if standing.verdict else None
-    outcome = keep(desk.reviews, desk.who, rebased(shown, desk.own.get(item)), request, standing, details)
+    shown = rebased(replace(desk.shown[item], base=press.base), desk.own.get(item))
+    outcome = keep(desk.reviews, desk.who, shown, press.request, standing, details)
     _came(desk, outcome, item, verdict, details)
-
-
-def noted(desk: Desk, item: str, request: str, text: str) -> None:
-    """Store the note as its field says now, for the question it was typed on."""
-    if item in desk.shown:
-        standing = desk.standing(desk.shown[item].question_id)
-        before = desk.unsaved[item][1] if item in desk.unsaved else Details.of(standing.details)
-        note(desk, item, request, replace(before, note=text))
 
 
 def _judge(desk: Desk, press: Press, verdict: str, details: Details) -> None:
@@ -119,7 +104,7 @@ def _retry(desk: Desk, press: Press) -> None:
     if details is None:
         desk.problem = None
     elif verdict is None or desk.standing(desk.shown[press.item].question_id).verdict is not None:
-        note(desk, press.item, press.request, details)
+        _detail(desk, press, details)
     else:
         _judge(desk, press, verdict, details)
 

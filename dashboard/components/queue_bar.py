@@ -13,7 +13,7 @@ def menus(desk: Desk) -> str:
     """Queue and order with counts; apart from the progress, because it seldom changes and is costly to draw."""
     counts = desk.counts()
     queues = _menu("Queue", f"{QUEUES[desk.queue].label} · {counts[desk.queue]:,}", (
-        _choice("queue", name, f"{queue.label} <span class='n'>{counts[name]:,}</span>", name == desk.queue)
+        _choice("queue", name, f"{queue.label} <i>{counts[name]:,}</i>", name == desk.queue)
         for name, queue in QUEUES.items()))
     sorts = _menu("Order", SORTS[desk.sort] + (f" {desk.seed}" if desk.sort == "random" else ""), (
         _choice("sort", name, "Shuffle anew" if name == desk.sort == "random" else label, name == desk.sort)
@@ -35,7 +35,7 @@ def nobody(desk: Desk) -> str:
     """A queue without questions: why, and where there are some."""
     why = "No question of this queue passes the filter." if desk.filters else QUEUES[desk.queue].empty
     counts = desk.counts()
-    others = "".join(_choice("queue", name, f"{QUEUES[name].label} <span class='n'>{count:,}</span>", False)
+    others = "".join(_choice("queue", name, f"{QUEUES[name].label} <i>{count:,}</i>", False)
                      for name, count in counts.items() if count and name != desk.queue)
     links = f"<p>Queues with questions:</p><div class='sa-moves'>{others}</div>" if others else ""
     return (f'<div class="sa sa-empty" id="triage-empty" data-item=""><div class="sa-banner info" role="status">'
@@ -48,8 +48,8 @@ def _menu(name: str, value: str, choices: Iterable[str]) -> str:
 
 
 def _choice(action: str, value: str, label: str, chosen: bool) -> str:
-    return (f'<button type="button" data-action="{action}" data-value="{value}" aria-pressed="{str(chosen).lower()}">'
-            f"{label}</button>")
+    now = ' aria-current="true"' if chosen else ""
+    return f'<button data-action="{action}" data-value="{value}"{now}>{label}</button>'
 
 
 def _filter(desk: Desk, total: int) -> str:
@@ -63,4 +63,4 @@ def _filter(desk: Desk, total: int) -> str:
     passing = "1 question passes" if total == 1 else f"{total:,} questions pass"
     asked = f" The link was made for {desk.filters.of:,}; an address holds no more." if desk.filters.of else ""
     return (f'<div class="sa small" id="triage-filter">{problems}<span dir="auto">Filter: {"; ".join(words)}.</span> '
-            f'{passing}.{asked} <button type="button" data-action="clear">Clear filter</button></div>')
+            f'{passing}.{asked} <button data-action="clear">Clear filter</button></div>')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +21,7 @@ from dashboard.components import key_log, panel, presses
 from dashboard.components.card import View, card
 from dashboard.components.desk import OWN, Compared, Desk, pairs_of
 from dashboard.components.queue_bar import menus, nobody, progress
-from dashboard.components.saving import Details, reviewer, store
+from dashboard.components.saving import reviewer, store
 from dashboard.components.text import escaped
 from dashboard.state import Selection
 
@@ -102,7 +101,7 @@ def _review() -> None:
     _write(desk)
     left = [press for press in key_log.new_presses(log, desk.acked) if press.item == desk.item]
     for press in left:
-        presses.act(desk, press, desk.details())
+        presses.act(desk, press)
     if left:
         st.rerun()
 
@@ -115,10 +114,7 @@ def _question(desk: Desk, question: dict[str, Any]) -> None:
     main.html(card(_view(desk, question)))
     with side, st.container(border=True, key="triage-panel"):
         st.html(panel.choices(desk, standing, clock))
-        key = _note_key(desk)
-        # a default, not a preset: text that a browser brings back after a crash of the server wins over it
-        st.text_area("Note", desk.details().note, key=key, height=68, max_chars=20_000, on_change=_noted,
-                     args=(desk.item, key))
+        st.html(panel.note(desk))
         st.html(panel.foot(desk, standing, question["content_sha256"], history, clock))
 
 
@@ -134,10 +130,6 @@ def _view(desk: Desk, question: dict[str, Any]) -> View:
     )
 
 
-def _note_key(desk: Desk) -> str:
-    return f"triage-note-{desk.item}-{desk.epoch}"
-
-
 def _write(desk: Desk) -> None:
     """Write the own part of the address; it is read on full runs only, and only when it says something else."""
     desk.written = desk.address()
@@ -151,23 +143,12 @@ def _write(desk: Desk) -> None:
 
 
 def _keys() -> None:
-    """Keys and buttons: everything is read first, then nothing but the disk is touched until it has answered."""
+    """Keys, buttons and notes: everything is read first, then nothing but the disk is touched until it has answered."""
     ss = st.session_state
     desk: Desk = ss[DESK]
-    log, item = (ss.get("triage-keys") or {}).get("log"), desk.item
-    note = ss.get(_note_key(desk))
+    log = (ss.get("triage-keys") or {}).get("log")
     for press in key_log.new_presses(log, desk.acked):
-        details = desk.details()
-        if note is not None and desk.item == item:
-            details = Details(details.impact, details.causes, note)
-        presses.act(desk, press, details)
-
-
-def _noted(item: str, key: str) -> None:
-    """The note was changed; it goes to disk at once, for the question it was typed on."""
-    ss = st.session_state
-    desk: Desk = ss[DESK]
-    presses.noted(desk, item, secrets.token_hex(16), ss.get(key) or "")
+        presses.act(desk, press)
 
 
 def _found() -> None:

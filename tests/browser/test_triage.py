@@ -252,6 +252,40 @@ def test_a_note_that_was_not_left_is_flushed_before_the_verdict(at: Desk) -> Non
     assert (stored.question_id, stored.note) == (before, "typed, then straight to the mouse")
 
 
+def test_a_half_typed_note_survives_the_server_and_is_saved_when_left(at: Desk) -> None:
+    at.open("?study=nq-400")
+    shown = at.look()
+    at.press("e")
+    expect(at.page.get_by_role("button", name="High")).to_have_attribute("aria-pressed", "true")
+    note = at.page.get_by_label("Note")
+    note.click()
+    at.page.keyboard.type("half a thou")
+    at.server.kill()
+    at.page.keyboard.type("ght")
+    at.server.start()
+    expect(at.page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
+    expect(note).to_have_value("half a thought")
+    at.page.keyboard.press("Escape")
+    expect(at.page.locator("#triage-saved")).to_contain_text("Kept as a draft, #2", timeout=60_000)
+    at.judge("1")
+    assert [event.note for event in at.events()] == ["", "half a thought", "half a thought"]
+    event = at.events()[-1]
+    assert (event.question_id, event.impact, event.verdict) == (shown, "high", "regression")
+
+
+def test_typing_goes_on_while_the_page_is_drawn(at: Desk) -> None:
+    at.open("?study=nq-400")
+    at.page.get_by_label("Note").fill("first")
+    at.page.keyboard.press("Escape")
+    at.page.get_by_label("Note").click()
+    at.page.keyboard.press("End")
+    at.page.keyboard.type(" and second, typed while the first one was being saved", delay=5)
+    expect(at.page.get_by_label("Note")).to_be_focused()
+    at.page.keyboard.press("Escape")
+    at.quiet()
+    assert at.events()[-1].note == "first and second, typed while the first one was being saved"
+
+
 def test_undo_goes_back_and_keeps_the_history(at: Desk) -> None:
     at.open("?study=nq-400")
     first, _ = at.judge("1")

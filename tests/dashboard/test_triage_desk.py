@@ -16,7 +16,7 @@ from audit_core.reviews.queues import Table
 from audit_core.reviews.store import ReviewStore
 from dashboard.components.desk import Compared, Desk, item_of, pairs_of
 from dashboard.components.key_log import Press
-from dashboard.components.presses import act, noted
+from dashboard.components.presses import act
 from dashboard.components.saving import Details
 from tests.support.desk import TWINS
 
@@ -77,12 +77,11 @@ class Hand:
         if self.desk.current is not None:
             self.desk.put_on_screen(content(self.desk.current))
 
-    def press(self, action: str, value: str = "", *, draw: bool = True, note: str | None = None) -> None:
+    def press(self, action: str, value: str = "", *, draw: bool = True, item: str | None = None) -> None:
         self.number += 1
-        details = self.desk.details()
-        if note is not None:
-            details = Details(details.impact, details.causes, note)
-        act(self.desk, Press(f"t{id(self)}:{self.number}", action, value, *self.screen), details)
+        on_screen, base, undo = self.screen
+        press = Press(f"t{id(self)}:{self.number}", action, value, on_screen if item is None else item, base, undo)
+        act(self.desk, press)
         if draw:
             self.draw()
 
@@ -95,7 +94,8 @@ def test_a_verdict_is_stored_with_exactly_what_was_shown(desk: Desk) -> None:
     hand = Hand(desk)
     hand.press("impact:high")
     hand.press("cause", item_of("cause", "distractor"))
-    hand.press("verdict:regression", note="why")
+    hand.press("note", "why")
+    hand.press("verdict:regression")
     event = desk.reviews.events()[-1]
     assert (event.question_id, event.item_sha256, event.bundle) == ("q0", "digest of q0", WHAT.bundle)
     assert (event.old, event.new, event.kernel, event.reviewer) == ("n1", "n7", "semantic", "local:me")
@@ -120,14 +120,34 @@ def test_details_before_a_verdict_are_on_disk_and_not_counted(desk: Desk) -> Non
     assert desk.progress() == (0, 6, 0)
     hand.press("impact:low")
     assert desk.details() == Details()
+    hand.press("note", "kept")
     again = Desk(ReviewStore(desk.reviews.path), "local:me", WHAT, table(), content, lambda _text: set())
-    again.refresh()
-    noted(again, again.item, "x", "lost in a crash?")
-    hand.draw()
-    noted(desk, desk.item, "y", "kept")
     again.refresh()
     again.adopt({})
     assert again.details().note == "kept"
+
+
+def test_a_note_is_stored_where_it_was_typed_also_when_the_desk_has_moved_on(desk: Desk) -> None:
+    hand = Hand(desk)
+    typed_on = desk.item
+    hand.press("next")
+    hand.press("note", "for the first one", item=typed_on)
+    hand.press("note", "for nobody", item="unknown item")
+    event = desk.reviews.events()[-1]
+    assert (event.kind, event.question_id, event.note) == ("draft", "q0", "for the first one")
+    assert len(desk.reviews.events()) == 1
+    assert desk.current == "q1"
+
+
+def test_the_field_of_a_note_is_not_drawn_anew_by_its_own_change(desk: Desk) -> None:
+    hand = Hand(desk)
+    assert desk.note_drawn() == ""
+    hand.press("note", "typed")
+    assert desk.note_drawn() == ""  # the browser has it already, and may be typing on
+    hand.press("next")
+    assert desk.note_drawn() == ""
+    hand.press("previous")
+    assert desk.note_drawn() == "typed"
 
 
 def test_unknown_actions_and_values_do_nothing(desk: Desk) -> None:
@@ -197,7 +217,8 @@ def test_undo_takes_back_what_the_screen_offered_and_nothing_else(desk: Desk) ->
 def test_an_undone_verdict_leaves_its_note(desk: Desk) -> None:
     hand = Hand(desk)
     hand.press("impact:medium")
-    hand.press("verdict:both_wrong", note="a long thought")
+    hand.press("note", "a long thought", draw=False)
+    hand.press("verdict:both_wrong")
     hand.press("undo")
     assert desk.details() == Details("medium", (), "a long thought")
     hand.press("verdict:cannot_tell")
@@ -232,11 +253,10 @@ def test_the_first_tab_can_be_kept(make: Callable[..., Desk]) -> None:
 
 def test_a_note_of_another_tab_is_not_overwritten_by_an_old_field(make: Callable[..., Desk]) -> None:
     one, two = Hand(make()), Hand(make())
-    noted(one.desk, one.desk.item, "n1", "from the first tab")
-    before = two.desk.epoch
+    assert two.desk.note_drawn() == ""
+    one.press("note", "from the first tab")
     two.draw()
-    assert two.desk.epoch == before + 1
-    assert two.desk.details().note == "from the first tab"
+    assert two.desk.note_drawn() == "from the first tab"
 
 
 def test_a_locked_disk_keeps_verdict_note_and_question(desk: Desk) -> None:
@@ -244,7 +264,8 @@ def test_a_locked_disk_keeps_verdict_note_and_question(desk: Desk) -> None:
     hand.press("impact:high")
     holder = sqlite3.connect(desk.reviews.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    hand.press("verdict:regression", note="precious")
+    hand.press("note", "precious", draw=False)
+    hand.press("verdict:regression")
     assert desk.current == "q0"
     assert "busy" in str(desk.problem)
     assert desk.unsaved[desk.item] == ("regression", Details("high", (), "precious"))
@@ -277,7 +298,7 @@ def test_a_damaged_store_is_told_and_input_stays(desk: Desk) -> None:
 
 def test_a_note_beyond_the_limit_is_refused_in_words(desk: Desk) -> None:
     hand = Hand(desk)
-    hand.press("verdict:regression", note="x" * (LONGEST_NOTE + 1))
+    hand.press("note", "x" * (LONGEST_NOTE + 1))
     assert "too long" in str(desk.problem)
     assert stored(desk) == []
 
