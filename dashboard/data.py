@@ -234,13 +234,13 @@ def gaps(study_id: str, most: int = 500) -> tuple[int, list[Row]]:
 
 
 def review(selection: Selection) -> Progress:
-    """How far the review of the selected pair's flips is; the latest verdict of anyone counts.
+    """How far the review of the selected pair's flips is; the latest verdict of anyone on this very pair counts.
 
     Raises:
         StorageError: The verdict store cannot be read.
     """
     flips = _flips(stamp(), selection.study, selection.kernel, selection.old, selection.new)
-    return progress(store().fold(), selection.study, flips)
+    return progress(store().fold(), selection.study, flips, pair=(selection.old, selection.new))
 
 
 def question(study_id: str, question_id: str) -> Row | None:

@@ -56,10 +56,11 @@ def remember(selection: Selection) -> None:
     values = {**selection.parameters, VIEW: UNCORRECTED if selection.uncorrected else CORRECTED}
     for key, value in values.items():
         st.session_state[f"chosen-{key}"] = value
-        if st.query_params.get(key) != value and (key != VIEW or selection.uncorrected):
-            st.query_params[key] = value
-    if not selection.uncorrected and VIEW in st.query_params:
-        del st.query_params[VIEW]
+    wanted = {key: value for key, value in values.items() if key != VIEW or selection.uncorrected}
+    address = {key: st.query_params.get_all(key) for key in st.query_params if key not in values}
+    if {key: st.query_params[key] for key in values if key in st.query_params} != wanted:
+        # one write is one entry in the browser's history; one write a key would be a trap for its back button
+        st.query_params.from_dict({**address, **wanted})
 
 
 def choose(key: str, value: str) -> None:

@@ -131,7 +131,13 @@ class Progress:
         return self.total - self.reviewed
 
 
-def progress(fold: Fold, study_id: str, question_ids: Iterable[str], reviewer: str | None = None) -> Progress:
+def progress(
+    fold: Fold,
+    study_id: str,
+    question_ids: Iterable[str],
+    reviewer: str | None = None,
+    pair: tuple[str, str] | None = None,
+) -> Progress:
     """Review progress over given questions.
 
     Args:
@@ -139,6 +145,7 @@ def progress(fold: Fold, study_id: str, question_ids: Iterable[str], reviewer: s
         study_id: The study.
         question_ids: The population, such as the repeat-stable flips.
         reviewer: Count this person's verdicts; None counts for each question the latest verdict of anyone.
+        pair: Old and new state; a verdict given for another pair says nothing about this one and is not counted.
     """
     wanted = set(question_ids)
     latest: dict[str, Event] = {}
@@ -149,6 +156,8 @@ def progress(fold: Fold, study_id: str, question_ids: Iterable[str], reviewer: s
         if standing.conflict:
             drafts.add(question_id)
         verdict = standing.verdict
+        if verdict and pair and (verdict.old, verdict.new) != pair:
+            continue
         if verdict and (question_id not in latest or latest[question_id].id < verdict.id):
             latest[question_id] = verdict
     by_verdict = dict.fromkeys(VERDICTS, 0)
