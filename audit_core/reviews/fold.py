@@ -156,7 +156,7 @@ def progress(
         if standing.conflict:
             drafts.add(question_id)
         verdict = standing.verdict
-        if verdict and pair and (verdict.old, verdict.new) != pair:
+        if verdict and pair and (verdict.old or verdict.new) and (verdict.old, verdict.new) != pair:
             continue
         if verdict and (question_id not in latest or latest[question_id].id < verdict.id):
             latest[question_id] = verdict

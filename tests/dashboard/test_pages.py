@@ -284,8 +284,9 @@ def test_verdicts_move_the_progress_of_the_review(show, tmp_path, bundled_db):
     bystander = next(q for q, flip in zip(columns["question_id"], columns["flip"], strict=True) if not flip)
     reviews = ReviewStore(tmp_path / "reviews.db")
     for number, (question, (verdict, impact)) in enumerate(
-        [*zip(flips, said, strict=False), (bystander, ("regression", "high"))]
+        [*zip(flips, said, strict=False), (bystander, ("regression", "high")), (flips[20], ("regression", "high"))]
     ):
+        old = "n3" if question == flips[20] else "n1"  # a verdict on another pair says nothing about this one
         reviews.append(
             Entry(
                 request_id=f"r{number}",
@@ -296,6 +297,8 @@ def test_verdicts_move_the_progress_of_the_review(show, tmp_path, bundled_db):
                 kind="verdict",
                 item_sha256="0" * 64,
                 at="2026-01-31T09:00:00Z",
+                old=old,
+                new="n7",
                 verdict=verdict,
                 impact=impact,
             )
