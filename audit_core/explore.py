@@ -76,7 +76,14 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
     """
     o, n = answers.index(old), answers.index(new)
     found = churn.contrast(answers.kernel(kernel), answers.repeats, o, n)
-    flow = flows.transitions(answers.em, answers.unknown, answers.kernel(answers.kernels[-1]), o, n)
+    flow = flows.transitions(
+        answers.em,
+        answers.unknown,
+        answers.kernel(answers.kernels[-1]),
+        o,
+        n,
+        flows.partners(answers.numbers, answers.repeats, o, n),
+    )
     shown = overlap.overlap(answers.documents, o, n)
     verbatim = np.ones(len(answers), np.bool_)
     for state in (o, n):

@@ -1,7 +1,7 @@
 """Answers as labelled arrays: question × state × repeat, built from dossiers in one pass.
 
 Repeats are compacted: slot r of a question and state holds its r-th accepted answer, so that errors and gaps leave no
-holes and matched repeats are the first min(k, k′) of each state.
+holes; `numbers` keeps which repeat a slot holds, so that repeat r can be matched with repeat r.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Answers:
         states: Names in ladder order.
         closed_book: Length S.
         repeats: (Q, S) accepted answers of each question and state.
+        numbers: (Q, S, R) which repeat of the question each slot holds, as numbers within the question, -1 absent.
         exact, raw: (Q, S, R) class numbers within a question, -1 absent; ``exact`` after the named rule.
         em: (Q, S, R) 1 match, 0 nonmatch, -1 no gold or absent.
         f1: (Q, S, R, 2) numerator and denominator of token F1; denominator 0 where not measured.
@@ -50,6 +51,7 @@ class Answers:
     states: tuple[str, ...]
     closed_book: tuple[bool, ...]
     repeats: Ints
+    numbers: Ints
     exact: Ints
     raw: Ints
     em: npt.NDArray[np.int8]
@@ -98,6 +100,7 @@ class Answers:
             self.states,
             self.closed_book,
             self.repeats[rows],
+            self.numbers[rows],
             self.exact[rows],
             self.raw[rows],
             self.em[rows],
@@ -144,7 +147,7 @@ class Builder:
         self._ids: list[str] = []
         self._tags: list[tuple[str, ...]] = []
         self._counts, self._errors = array("i"), array("i")
-        # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged
+        # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged, repeat
         self._answers = array("i")
         self._documents: list[tuple[int, int, list[int]]] = []
         self._repeated = bytearray()
@@ -167,6 +170,7 @@ class Builder:
         raw: dict[str, int] = {}
         aliases = dossier.gold.aliases if dossier.gold else ()
         scored: dict[str, tuple[Score, int]] = {}
+        named: dict[int, int] = {}
         out: list[tuple[Score, int] | None] = []
         for cell in dossier.cells:
             state = self._place[cell.state]
@@ -187,6 +191,7 @@ class Builder:
             self._answers.extend((
                 number, state, slot, exact.setdefault(made.key, len(exact)), raw.setdefault(text, len(raw)),
                 -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], unknown, int(made.flagged),
+                named.setdefault(cell.repeat, len(named)),
             ))  # fmt: skip
         self._counts.extend(counts)
         self._errors.extend(errors)
@@ -231,7 +236,7 @@ class Builder:
         counts = np.array(self._counts, np.int32).reshape(q, s)
         r = int(counts.max(initial=1))
         k = max((len(ranked) for _, _, ranked in self._documents), default=0)
-        rows = np.frombuffer(self._answers, np.int32).reshape(-1, 10)
+        rows = np.frombuffer(self._answers, np.int32).reshape(-1, 11)
         where = (rows[:, 0], rows[:, 1], rows[:, 2])
 
         def spread(column: int, kind: type, empty: int) -> npt.NDArray[Any]:
@@ -258,7 +263,8 @@ class Builder:
                 table[which, a, b] = same
                 table[which, b, a] = same
         return Answers(
-            self._ids, self._tags, self._states, self._closed, counts, spread(3, np.int32, -1), spread(4, np.int32, -1),
+            self._ids, self._tags, self._states, self._closed, counts, spread(10, np.int32, -1),
+            spread(3, np.int32, -1), spread(4, np.int32, -1),
             spread(5, np.int8, -1), f1, spread(8, np.int8, -1), spread(9, np.bool_, 0), labels, labelled, documents,
             np.frombuffer(self._repeated, np.bool_), np.array(self._errors, np.int32).reshape(q, s), self._primary,
             self._supplementary,

@@ -201,10 +201,19 @@ def all_nonmatch(answers: Answers, old: int, new: int) -> Flags:
 def _transitions(
     answers: Answers, kernel: str, o: int, n: int, at: str, old: str, new: str, status: EstimateStatus
 ) -> Iterator[Estimate]:
-    found = flows.transitions(answers.em, answers.unknown, answers.kernel(kernel), o, n)
+    found = flows.transitions(
+        answers.em,
+        answers.unknown,
+        answers.kernel(kernel),
+        o,
+        n,
+        flows.partners(answers.numbers, answers.repeats, o, n),
+    )
     total = found.totals()
     unequal = bool((answers.repeats[:, o] != answers.repeats[:, n]).any())
-    note = "Not noise-corrected." + (" Repeats are unequal; the first of each state are matched." if unequal else "")
+    note = "Not noise-corrected." + (
+        " Repeats are unequal; those that only one state has are matched in order." if unequal else ""
+    )
     questions = int((found.matched > 0).sum())
 
     def estimate(name: str, measure: str, top: int, bottom: int, **detail: str) -> Estimate:

@@ -1,6 +1,7 @@
 """EM transitions over matched repeats: repeat r at the old state with repeat r at the new one.
 
-Diagnostic and not noise-corrected. With unequal numbers of repeats the first min(k, k′) of each state are matched.
+Diagnostic and not noise-corrected. Repeats that only one of the two states has (a failed cell, unequal numbers) are
+matched in their order among themselves, so that min(k, k′) pairs come out of every question.
 """
 
 from __future__ import annotations
@@ -50,19 +51,55 @@ class Transitions:
         return {field.name: int(getattr(self, field.name).sum()) for field in fields(self)}
 
 
+def partners(
+    numbers: npt.NDArray[np.int32], repeats: npt.NDArray[np.int32], old: int, new: int
+) -> npt.NDArray[np.intp]:
+    """For each answer at the old state its matched answer at the new one.
+
+    Args:
+        numbers: (Q, S, R) which repeat each slot holds, -1 absent.
+        repeats: (Q, S) answers.
+        old: Position of a state; likewise `new`.
+
+    Returns:
+        (Q, R) slots at the new state, -1 without a partner.
+    """
+    a, b = numbers[:, old], numbers[:, new]
+    slots = np.broadcast_to(np.arange(a.shape[1]), a.shape)
+    both = slots < np.minimum(repeats[:, old], repeats[:, new])[:, None]
+    out = np.where(both, slots, -1)
+    for q in np.flatnonzero((both & (a != b)).any(1)):
+        x, y = a[q, : repeats[q, old]].tolist(), b[q, : repeats[q, new]].tolist()
+        place = {number: slot for slot, number in enumerate(y)}
+        row = [place.pop(number, -1) for number in x]
+        left = sorted(place.values())
+        out[q] = -1
+        out[q, : len(row)] = [slot if slot >= 0 else left.pop(0) if left else -1 for slot in row]
+    return out
+
+
 def transitions(
-    em: npt.NDArray[np.int8], unknown: npt.NDArray[np.int8], kernel: Kernel, old: int, new: int
-) -> Transitions:
+    em: npt.NDArray[np.int8], unknown: npt.NDArray[np.int8], kernel: Kernel, old: int, new: int,
+    matched: npt.NDArray[np.intp],
+) -> Transitions:  # fmt: skip
     """Classes of the matched pairs of two states.
 
     Args:
         em: (Q, S, R) 1 match, 0 nonmatch, -1 no gold or absent.
         unknown: (Q, S, R) 1 UNKNOWN, 0 another answer, -1 absent.
         kernel: Decides whether two nonmatching answers are different.
+        old: Position of a state; likewise `new`.
+        matched: From `partners`.
     """
-    a, b = em[:, old], em[:, new]
-    label = np.diagonal(kernel.block(old, new), axis1=1, axis2=2)
-    p, q = unknown[:, old], unknown[:, new]
+    at = np.maximum(matched, 0)
+    alone = matched < 0
+
+    def partner(values: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+        return np.where(alone, np.int8(-1), np.take_along_axis(values[:, new], at, 1))
+
+    a, b = em[:, old], partner(em)
+    p, q = unknown[:, old], partner(unknown)
+    label = np.take_along_axis(kernel.block(old, new), at[:, :, None], 2)[:, :, 0]
     answered = (p >= 0) & (q >= 0)
     # A pair of nonmatches without a label cannot be told different from same, so it is outside the classes.
     scored = (a >= 0) & (b >= 0) & ((label >= 0) | (a == 1) | (b == 1))

@@ -13,10 +13,11 @@ from scipy.stats import fisher_exact
 
 from audit_core.estimators import judges, overlap, trajectories, utility
 from audit_core.estimators.gate import decide, points
-from audit_core.estimators.transitions import transitions
+from audit_core.estimators.transitions import partners, transitions
 from audit_core.kernels.exact import ExactKernel
 from audit_core.kernels.semantic import SemanticKernel
 from audit_core.results import arrays_of
+from tests.support.simulator import StudySimulator
 
 
 def em_table(rows: list[list[list[int]]]) -> np.ndarray:
@@ -81,7 +82,9 @@ def test_transitions_partition_the_matched_repeats(rows: list) -> None:
             for r, (match, kind) in enumerate(cell):
                 em[i, s, r], kinds[i, s, r] = match, kind
     unknown = np.where(kinds < 0, -1, kinds == 2).astype(np.int8)
-    total = transitions(em, unknown, ExactKernel("exact", kinds), 0, 1).totals()
+    slots = np.where(kinds >= 0, np.arange(width), -1).astype(np.int32)
+    matched_slots = partners(slots, (kinds >= 0).sum(2).astype(np.int32), 0, 1)
+    total = transitions(em, unknown, ExactKernel("exact", kinds), 0, 1, matched_slots).totals()
     want = dict.fromkeys(("lost", "gained", "both_match", "different_nonmatch", "same_nonmatch"), 0)
     matched = moved_in = moved_out = 0
     for old, new in rows:
@@ -106,7 +109,51 @@ def test_all_pairs_are_not_transitions(studies) -> None:  # type: ignore[no-unty
     o, n = answers.index("n1"), answers.index("n7")
     every = ((answers.em[:, o, :, None] == 1) & (answers.em[:, n, None, :] == 0)).sum()
     assert int(every) == 99
-    assert transitions(answers.em, answers.unknown, answers.kernel("semantic"), o, n).totals()["lost"] == 46
+    assert (
+        transitions(
+            answers.em,
+            answers.unknown,
+            answers.kernel("semantic"),
+            o,
+            n,
+            partners(answers.numbers, answers.repeats, o, n),
+        ).totals()["lost"]
+        == 46
+    )
+
+
+numbered = st.lists(st.integers(0, 6), max_size=5, unique=True)
+
+
+@given(st.lists(st.tuples(numbered, numbered), min_size=1, max_size=8))
+def test_repeat_r_is_matched_with_repeat_r_and_the_rest_in_order(rows: list[tuple[list[int], list[int]]]) -> None:
+    numbers = np.full((len(rows), 2, 5), -1, np.int32)
+    for i, row in enumerate(rows):
+        for s, held in enumerate(row):
+            numbers[i, s, : len(held)] = sorted(held)
+    found = partners(numbers, (numbers >= 0).sum(2).astype(np.int32), 0, 1)
+    for i, row in enumerate(rows):
+        old, new = sorted(row[0]), sorted(row[1])
+        pairs = [(old[slot], new[found[i, slot]]) for slot in range(len(old)) if found[i, slot] >= 0]
+        assert len(pairs) == min(len(old), len(new))
+        assert len({b for _, b in pairs}) == len(pairs)
+        common = set(old) & set(new)
+        assert {(r, r) for r in common} <= set(pairs)
+        rest = [(a, b) for a, b in pairs if a not in common]
+        assert [b for _, b in rest] == [b for b in new if b not in common][: len(rest)]
+
+
+def test_a_failed_cell_does_not_shift_the_match() -> None:
+    """Repeat 2 at the old state is matched with repeat 2 at the new one, although repeat 1 failed."""
+    simulator = StudySimulator(
+        questions=1, flips=0, noise=0,
+        answers={("q00000", "n1", 1): None, ("q00000", "n7", 1): "something else"},
+    )  # fmt: skip
+    answers = arrays_of(simulator.protocol(), simulator.dossiers())
+    found = transitions(
+        answers.em, answers.unknown, answers.kernel("semantic"), 0, 1, partners(answers.numbers, answers.repeats, 0, 1)
+    )
+    assert (found.totals()["both_match"], found.totals()["lost"], found.totals()["matched"]) == (1, 0, 1)
 
 
 ranked = st.lists(st.integers(0, 6), max_size=6, unique=True)
