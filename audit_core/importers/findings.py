@@ -67,6 +67,8 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "match, token F1 and transitions.",
         "gold_of_unknown_questions": "{# question|# questions} of a file without answers {is|are} answered in no "
         "other file and {was|were} left out.",
+        "evidence_in_other_notation": "The evidence of {# record|# records} looks like a list but is not JSON and was "
+        "kept as one passage, so overlap with it means nothing; write evidence as JSON lists.",
         "gold_in_other_notation": "{# gold looks|# golds look} like a list in another notation and {was|were} kept "
         "as one text; write such golds as JSON lists.",
         "blank_aliases": "{# blank gold was|# blank golds were} left out; every empty answer would match.",

@@ -81,7 +81,7 @@ class Reader:
                 state = self._state(values, line)
                 repeat = self._repeat(key, state, values)
                 kind, answer, error = self._answer(values, place)
-                evidence, single = self._evidence(values)
+                evidence, single = self._evidence(values, place)
                 self.staging.add(
                     Entry(key, state, repeat, self.index, number, line, kind, answer, error, evidence, single,
                           number_id, *self._call(values, place))
@@ -202,13 +202,15 @@ class Reader:
             self.tally.add("answers_with_an_error_text", f"{place[0]}: line {place[1]}")
         return kind, answer, message
 
-    def _evidence(self, values: dict[str, Any]) -> tuple[str | None, int]:
+    def _evidence(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[str | None, int]:
         if not self._holds_evidence:
             return None, 0
         raw = self._value(values, "evidence")
         found = None if raw is ABSENT else cells.passages_of(raw)
         # One text, not a list: a row of its own for each passage, as the dedicated columns have it.
         single = bool(found) and isinstance(raw, str) and found[0].text == raw  # type: ignore[index]
+        if single and str(raw).lstrip().startswith(('["', "['", "[{", '{"', "{'")):
+            self.tally.add("evidence_in_other_notation", f"{place[0]}: line {place[1]}: {shown(str(raw))}")
         if self._by_passage:
             document_id, text = self._text(values, "passage_id"), self._text(values, "passage")
             if document_id is not None or text is not None:

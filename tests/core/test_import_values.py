@@ -78,6 +78,14 @@ def test_blank_aliases_and_other_notations_are_counted(tmp_path: Path) -> None:
     assert counts["gold_in_other_notation"] == 1
 
 
+def test_evidence_that_is_nearly_a_list_is_said(tmp_path: Path) -> None:
+    table = [{**row, "evidence": '["d1", "d2"'} for row in rows(1, ["A"])]
+    report, study = imported(tmp_path, write_csv(tmp_path / "t.csv", table))
+    assert len(dossiers(study)["q0"].evidence[0].documents) == 1
+    kinds = {problem["kind"]: problem["count"] for problem in report.as_json()["problems"]}
+    assert kinds["evidence_in_other_notation"] == len(table)
+
+
 def test_gold_and_evidence_lists_in_parquet(tmp_path: Path) -> None:
     table = [
         {**row, "gold": ["x", "y"], "evidence": [{"document_id": "d1", "text": "t", "score": 0.5}], "weight": 3}
