@@ -176,8 +176,12 @@ def test_an_earlier_verdict_is_shown_and_an_earlier_text_is_told(
     assert "earlier text" not in words(at)
     assert "**n** <b>x</b>" in words(at)
     assert re.search(r"<textarea[^>]*>\n\*\*n\*\* &lt;b&gt;x&lt;/b&gt;</textarea>", markup(at))
-    reviews.append(entry(bundled_db, "nq-400", question, item_sha256="0" * 64, base_event=1, verdict="improvement"))
+    later = {"item_sha256": "0" * 64, "base_event": 1, "verdict": "improvement", "old": "n1", "new": "n7"}
+    reviews.append(entry(bundled_db, "nq-400", question, **later))
     assert "Given for an earlier text" in words(show(bundled_db, study="nq-400", q=question))
+    other = words(show(bundled_db, study="nq-400", old="n3", new="n7", queue="all", q=question))
+    assert "Given for n1 → n7: it says nothing about the pair on screen" in other
+    assert "it says nothing about" not in words(show(bundled_db, study="nq-400", q=question))
 
 
 def test_gold_is_not_in_the_page_before_it_is_revealed(show: Show, made_db: Path, reviews: ReviewStore) -> None:
