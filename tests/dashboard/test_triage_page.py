@@ -180,7 +180,7 @@ def test_an_earlier_verdict_is_shown_and_an_earlier_text_is_told(
     reviews.append(entry(bundled_db, "nq-400", question, **later))
     assert "Given for an earlier text" in words(show(bundled_db, study="nq-400", q=question))
     other = words(show(bundled_db, study="nq-400", old="n3", new="n7", queue="all", q=question))
-    assert "Given for n1 → n7: it says nothing about the pair on screen" in other
+    assert "Given for n1 → n7 : it says nothing about the pair on screen" in other
     assert "it says nothing about" not in words(show(bundled_db, study="nq-400", q=question))
 
 
