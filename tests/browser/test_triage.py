@@ -213,8 +213,8 @@ def test_enter_then_click_is_one_verdict(at: Desk) -> None:
     assert box is not None
     button.focus()
     at.page.keyboard.press("Enter")
-    at.moved()
     at.page.mouse.click(box["x"] + 20, box["y"] + 10)
+    at.moved()
     at.page.wait_for_timeout(600)
     assert len(at.verdicts()) == 1
 
@@ -265,6 +265,7 @@ def test_a_half_typed_note_survives_the_server_and_is_saved_when_left(at: Desk) 
     at.server.start()
     expect(at.page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
     expect(note).to_have_value("half a thought")
+    expect(note).to_be_focused()
     at.page.keyboard.press("Escape")
     expect(at.page.locator("#triage-saved")).to_contain_text("Kept as a draft, #2", timeout=60_000)
     at.judge("1")
