@@ -81,7 +81,13 @@ export default function (component) {
       m.n += 1;
       m.log = [...m.log, { n: m.n, t: m.tab, a: action, v: value || "", i: shown.item || "",
                            b: Number(shown.base || 0), u: Number(shown.undo || 0) }];
-      m.set("log", m.log);
+      m.again(1500);
+    };
+    // a server that has just come back can drop a message; what was not acknowledged is sent again
+    m.again = (wait) => {
+      m.set("log", [...m.log]);
+      clearTimeout(m.timer);
+      m.timer = setTimeout(() => { if (m.log.length) m.again(Math.min(2 * wait, 12000)); }, wait);
     };
     // a note is sent when its field is left, before whatever is pressed next; a crash brings it along
     m.note = (field) => {
@@ -95,7 +101,7 @@ export default function (component) {
       if (e.target.matches?.("textarea[data-note]")) m.typing = [e.target.dataset.note, e.target.value];
     };
     m.left = (e) => m.note(e.target);
-    m.hidden = () => m.note(document.activeElement);
+    m.flush = () => m.note(document.querySelector("textarea[data-note]"));
     m.keydown = (e) => {
       if (e.repeat || e.ctrlKey || e.metaKey || e.altKey || e.isComposing) return;
       const field = typing(e);
@@ -111,6 +117,7 @@ export default function (component) {
       const action = m.data.keys[e.key.toLowerCase()];
       if (!action) return;
       e.preventDefault();
+      m.flush();
       m.send(action);
     };
     m.click = (e) => {
@@ -122,14 +129,16 @@ export default function (component) {
       if (e.detail === 0) m.entered = performance.now();
       if (late && !["next", "previous", "unreviewed", "pair"].includes(action)) return;
       m.pressed = [action, value];
+      m.flush();
       m.send(action, value);
     };
     document.addEventListener("keydown", m.keydown);
     document.addEventListener("click", m.click);
     document.addEventListener("focusout", m.left);
     document.addEventListener("input", m.input);
-    window.addEventListener("pagehide", m.hidden);
+    window.addEventListener("pagehide", m.flush);
   }
+  if (!m.log.length) clearTimeout(m.timer);
   const moved = m.item !== null && m.item !== data.item;
   if (moved) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
   m.item = data.item;
@@ -138,7 +147,10 @@ export default function (component) {
   // markup that was drawn anew has lost the focus: give it back to the same toggle, or to the new question
   requestAnimationFrame(() => {
     const note = document.querySelector("textarea[data-note]");  // drawn anew by a new server: what was typed stays
-    if (note && m.typing && m.typing[0] === note.dataset.note && note.value !== m.typing[1]) note.value = m.typing[1];
+    if (note && m.typing && m.typing[0] === note.dataset.note && note.value !== m.typing[1]) {
+      note.value = m.typing[1];
+      note.focus({ preventScroll: true });
+    }
     const active = document.activeElement;
     if (active && active !== document.body) return;
     const same = pressed && [...document.querySelectorAll(".sa [data-action]")].find(
@@ -147,11 +159,12 @@ export default function (component) {
     if (target) target.focus({ preventScroll: true });
   });
   return () => {
+    clearTimeout(m.timer);
     document.removeEventListener("keydown", m.keydown);
     document.removeEventListener("click", m.click);
     document.removeEventListener("focusout", m.left);
     document.removeEventListener("input", m.input);
-    window.removeEventListener("pagehide", m.hidden);
+    window.removeEventListener("pagehide", m.flush);
     memory.delete(parentElement);
   };
 }

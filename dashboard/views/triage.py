@@ -99,7 +99,7 @@ def _review() -> None:
     with keys:
         log = key_log.mount(desk.item, desk.acked, _keys)
     _write(desk)
-    left = [press for press in key_log.new_presses(log, desk.acked) if press.item == desk.item]
+    left = [p for p in key_log.new_presses(log, desk.acked) if p.item == desk.item or p.action == "note"]
     for press in left:
         presses.act(desk, press)
     if left:

@@ -146,6 +146,22 @@ def test_forty_flips_by_keyboard_alone_with_a_crash_in_the_middle(at: Desk, fore
     assert foreign == []
 
 
+def test_a_press_while_the_server_comes_back_is_saved_once(at: Desk) -> None:
+    """Neither lost in the first moments of a new session, nor stored twice by sending it again."""
+    at.open("?study=nq-400")
+    for _ in range(3):
+        at.judge("1")
+        at.server.kill()
+        at.server.start()
+        expect(at.page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
+        at.press("2")
+        at.moved()
+    at.page.wait_for_timeout(2_500)  # long enough for whatever would be sent again
+    at.quiet()
+    assert [verdict for _, verdict in at.verdicts()] == ["regression", "improvement"] * 3
+    assert len({question for question, _ in at.verdicts()}) == 6
+
+
 @pytest.mark.slow
 def test_whatever_is_said_to_be_saved_survives_a_kill_at_any_moment(at: Desk) -> None:
     at.open("?study=nq-400&queue=all&sort=ladder")
