@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from audit_core.readmodel.load import load
 from audit_core.reviews.events import VERDICTS, Event
@@ -85,6 +85,12 @@ class Desk:
         """Wait until another question is on screen than at the last press or look."""
         other = "item => document.getElementById('triage-card').dataset.item !== item"
         self.page.wait_for_function(other, arg=self.before, timeout=40_000)
+
+    def note(self) -> Locator:
+        """The note's field once it is that of the question on screen; it follows the card by some milliseconds."""
+        field = self.page.get_by_label("Note")
+        expect(field).to_have_attribute("data-note", self.item, timeout=30_000)
+        return field
 
     @property
     def item(self) -> str:
@@ -241,7 +247,7 @@ def test_impact_cause_and_note_travel_with_the_verdict(at: Desk) -> None:
     expect(at.page.get_by_role("button", name="High")).to_have_attribute("aria-pressed", "true")
     at.page.get_by_role("button", name="stale document").click()
     expect(at.page.get_by_role("button", name="stale document")).to_have_attribute("aria-pressed", "true")
-    note = at.page.get_by_label("Note")
+    note = at.note()
     note.click()
     at.page.keyboard.type("page 12 was retired; keys 1 2 j z stay text")
     at.page.keyboard.press("Escape")
@@ -253,14 +259,14 @@ def test_impact_cause_and_note_travel_with_the_verdict(at: Desk) -> None:
     assert event.note == "page 12 was retired; keys 1 2 j z stay text"
     assert len(at.verdicts()) == 1
     at.press("k")
-    expect(at.page.get_by_label("Note")).to_have_value(event.note)
+    expect(at.note()).to_have_value(event.note)
     expect(at.page.locator("#triage-history")).to_contain_text("Regression, high impact")
 
 
 def test_a_note_that_was_not_left_is_flushed_before_the_verdict(at: Desk) -> None:
     at.open("?study=nq-400")
     before = at.look()
-    at.page.get_by_label("Note").click()
+    at.note().click()
     at.page.keyboard.type("typed, then straight to the mouse")
     at.page.get_by_role("button", name="Cannot tell").click()
     at.moved()
@@ -273,7 +279,7 @@ def test_a_half_typed_note_survives_the_server_and_is_saved_when_left(at: Desk) 
     shown = at.look()
     at.press("e")
     expect(at.page.get_by_role("button", name="High")).to_have_attribute("aria-pressed", "true")
-    note = at.page.get_by_label("Note")
+    note = at.note()
     note.click()
     at.page.keyboard.type("half a thou")
     at.server.kill()
@@ -292,12 +298,12 @@ def test_a_half_typed_note_survives_the_server_and_is_saved_when_left(at: Desk) 
 
 def test_typing_goes_on_while_the_page_is_drawn(at: Desk) -> None:
     at.open("?study=nq-400")
-    at.page.get_by_label("Note").fill("first")
+    at.note().fill("first")
     at.page.keyboard.press("Escape")
-    at.page.get_by_label("Note").click()
+    at.note().click()
     at.page.keyboard.press("End")
     at.page.keyboard.type(" and second, typed while the first one was being saved", delay=5)
-    expect(at.page.get_by_label("Note")).to_be_focused()
+    expect(at.note()).to_be_focused()
     at.page.keyboard.press("Escape")
     at.quiet()
     assert at.events()[-1].note == "first and second, typed while the first one was being saved"
@@ -446,7 +452,7 @@ def test_hostile_text_is_shown_to_the_letter_and_asks_for_nothing(page: Page, ow
     at.page.get_by_role("button", name="Show all pair labels").click()
     expect(page.get_by_role("button", name="Hide all pair labels")).to_be_visible()
     assert page.locator("#triage-card :is(img, script, style, a, svg, iframe, input)").count() == 0
-    page.get_by_label("Note").fill(desk.HOSTILE)
+    at.note().fill(desk.HOSTILE)
     page.keyboard.press("Escape")
     at.press("1")
     expect(page.locator("#triage-saved")).to_contain_text("Saved #")
@@ -464,7 +470,7 @@ def test_ids_that_look_alike_keep_their_verdicts_apart(page: Page, own: Server) 
     names = {item_of("twins", question): question for question in desk.TWINS}
     given = []
     for number in range(len(desk.TWINS)):
-        page.get_by_label("Note").fill(f"note {number}")
+        at.note().fill(f"note {number}")
         page.keyboard.press("Escape")
         at.press(str(number % 6 + 1))
         given.append((names[at.before], NAMES[number % 6], f"note {number}"))
