@@ -47,14 +47,6 @@ def agreement_matrix(answers: Answers, kernel: str) -> list[list[Fraction | None
     return out
 
 
-def bootstrap_points(answers: Answers, kernel: str, old: str, new: str) -> tuple[list[float], list[float]] | None:
-    """Exact bootstrap distribution of excess churn: means and probabilities; None where there is none to draw."""
-    found = churn.contrast(answers.kernel(kernel), answers.repeats, answers.index(old), answers.index(new))
-    if int(found.eligible.sum()) < 2 or found.values.dtype == object:
-        return None
-    return distribution_points(found.scaled, found.denominator)
-
-
 def distribution_points(values: npt.NDArray[np.int64], denominator: int) -> tuple[list[float], list[float]] | None:
     """Exact bootstrap distribution of the mean of values / denominator; None where there is none to draw."""
     distribution = bootstrap.of_mean(values, denominator) if len(values) > 1 else None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from audit_core.errors import InputError, Problem
+from audit_core.outcomes import Reply
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
@@ -35,18 +36,6 @@ class Endpoint:
     base_url: str
     key: str = field(repr=False)
     deadline: float = 180.0
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """What one request gave: only values that may be stored."""
-
-    status: int | None
-    body: bytes
-    request_id: str | None
-    retry_after: float | None
-    error: str | None
-    elapsed_ms: int
 
 
 def refuse_environment() -> None:
@@ -76,7 +65,7 @@ class Messages:
         self.endpoint = endpoint
         self._client = _client(endpoint)
 
-    def create(self, body: dict[str, Any]) -> Raw:
+    def create(self, body: dict[str, Any]) -> Reply:
         """Send one request.
 
         Args:
@@ -86,15 +75,15 @@ class Messages:
             The raw response, or the kind of transport error where none came whole.
         """
         start = time.monotonic()
-        box: list[Raw] = []
+        box: list[Reply] = []
         worker = threading.Thread(target=lambda: box.append(self._send(body, start)), daemon=True)
         worker.start()
         worker.join(self.endpoint.deadline)
         if box:
             return box[0]
-        return Raw(None, b"", None, None, "deadline", _elapsed(start))
+        return Reply(None, b"", None, None, "deadline", _elapsed(start))
 
-    def _send(self, body: dict[str, Any], start: float) -> Raw:
+    def _send(self, body: dict[str, Any], start: float) -> Reply:
         import anthropic
 
         try:
@@ -102,11 +91,11 @@ class Messages:
         except anthropic.APIStatusError as error:
             return _of(error.response, start)
         except anthropic.APITimeoutError:
-            return Raw(None, b"", None, None, "timeout", _elapsed(start))
+            return Reply(None, b"", None, None, "timeout", _elapsed(start))
         except anthropic.APIConnectionError:
-            return Raw(None, b"", None, None, "connection", _elapsed(start))
+            return Reply(None, b"", None, None, "connection", _elapsed(start))
         except Exception as error:  # a cut or broken body surfaces as many types; none may carry headers out of here
-            return Raw(None, b"", None, None, type(error).__name__, _elapsed(start))
+            return Reply(None, b"", None, None, type(error).__name__, _elapsed(start))
         return _of(response, start)
 
     def close(self) -> None:
@@ -132,17 +121,17 @@ def _raw_type() -> Any:
     return httpx2.Response
 
 
-def _of(response: Any, start: float) -> Raw:
+def _of(response: Any, start: float) -> Reply:
     try:
         body = bytes(response.read())
     except Exception as error:
-        return Raw(None, b"", None, None, type(error).__name__, _elapsed(start))
+        return Reply(None, b"", None, None, type(error).__name__, _elapsed(start))
     wait = response.headers.get("retry-after")
     try:
         seconds = float(wait) if wait is not None else None
     except ValueError:
         seconds = None
-    return Raw(int(response.status_code), body, response.headers.get("request-id"), seconds, None, _elapsed(start))
+    return Reply(int(response.status_code), body, response.headers.get("request-id"), seconds, None, _elapsed(start))
 
 
 def _elapsed(start: float) -> int:

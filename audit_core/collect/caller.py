@@ -60,10 +60,12 @@ class Remote:
 
     def send(self, request: dict[str, Any], attempt: str) -> Reply:
         """One call, one request; a body that echoes the key is not stored."""
-        raw = self._messages.create(request)
-        if self._key.encode() in raw.body:
-            return Reply(None, b"", raw.request_id, raw.retry_after, "the response echoed the key", raw.elapsed_ms)
-        return Reply(raw.status, raw.body, raw.request_id, raw.retry_after, raw.error, raw.elapsed_ms)
+        reply = self._messages.create(request)
+        if self._key.encode() in reply.body:
+            return Reply(
+                None, b"", reply.request_id, reply.retry_after, "the response echoed the key", reply.elapsed_ms
+            )
+        return reply
 
 
 def sender(calls: Calls) -> Local | Remote:

@@ -169,28 +169,6 @@ def locks(path: Path, study_id: str) -> list[Row]:
     return found
 
 
-def contrasts(path: Path, study_id: str, kernel: str, old: str, new: str) -> list[Row]:
-    """Per-question contrasts of one pair of states, in question order.
-
-    Returns:
-        Rows with question_id, position, text, tags (JSON text), the integers of `contrast` and all of `fact`.
-        Empty where the pair was not part of the locked results.
-    """
-    with reader(path) as connection:
-        return rows(
-            connection,
-            "SELECT q.question_id, q.position, q.text, q.tags, q.weight, c.*, f.* FROM study s "
-            "JOIN pair p ON p.study_key = s.study_key AND p.old = ? AND p.new = ? "
-            "JOIN contrast c ON c.pair_key = p.pair_key AND c.kernel = ? "
-            "JOIN fact f ON f.pair_key = p.pair_key AND f.question_key = c.question_key "
-            "JOIN question q ON q.question_key = c.question_key WHERE s.study_id = ? ORDER BY q.position",
-            old,
-            new,
-            kernel,
-            study_id,
-        )
-
-
 def question(path: Path, study_id: str, question_id: str) -> Row | None:
     """Everything about one question, or None where there is no such question.
 
@@ -273,18 +251,6 @@ def coverage(path: Path, study_id: str) -> list[Row]:
             "JOIN state t USING (study_key) JOIN question q USING (study_key) "
             "JOIN cell c ON c.question_key = q.question_key AND c.state = t.position WHERE s.study_id = ?1 "
             "GROUP BY t.position, c.repeat ORDER BY t.position, c.repeat",
-            study_id,
-        )
-
-
-def document_lists(path: Path, study_id: str) -> list[Row]:
-    """question_id, state, rank, document_id of all evidence, in question, ladder and rank order."""
-    with reader(path) as connection:
-        return rows(
-            connection,
-            "SELECT q.question_id, t.state, d.rank, d.document_id FROM study s JOIN question q USING (study_key) "
-            "JOIN document d USING (question_key) JOIN state t ON t.study_key = s.study_key "
-            "AND t.position = d.state WHERE s.study_id = ? ORDER BY q.position, d.state, d.rank",
             study_id,
         )
 

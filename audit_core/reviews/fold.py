@@ -30,6 +30,11 @@ class Standing:
         """The verdict that stands."""
         return self.stack[-1] if self.stack else None
 
+    def given_for(self, pair: tuple[str, str] | None) -> Event | None:
+        """The newest verdict not taken back that was given for a pair of states, or names none; any pair for None."""
+        fits = (e for e in reversed(self.stack) if pair is None or not (e.old or e.new) or (e.old, e.new) == pair)
+        return next(fits, None)
+
     @property
     def conflict(self) -> Event | None:
         """A draft that a person has to decide about."""
@@ -155,9 +160,7 @@ def progress(
             continue
         if standing.conflict:
             drafts.add(question_id)
-        verdict = standing.verdict
-        if verdict and pair and (verdict.old or verdict.new) and (verdict.old, verdict.new) != pair:
-            continue
+        verdict = standing.given_for(pair)
         if verdict and (question_id not in latest or latest[question_id].id < verdict.id):
             latest[question_id] = verdict
     by_verdict = dict.fromkeys(VERDICTS, 0)

@@ -284,12 +284,19 @@ def test_verdicts_move_the_progress_of_the_review(show, tmp_path, bundled_db):
     bystander = next(q for q, flip in zip(columns["question_id"], columns["flip"], strict=True) if not flip)
     reviews = ReviewStore(tmp_path / "reviews.db")
     for number, (question, (verdict, impact)) in enumerate(
-        [*zip(flips, said, strict=False), (bystander, ("regression", "high")), (flips[20], ("regression", "high"))]
+        [
+            *zip(flips, said, strict=False),
+            (bystander, ("regression", "high")),
+            (flips[0], ("improvement", "low")),
+            (flips[20], ("regression", "high")),
+        ]
     ):
-        old = "n3" if question == flips[20] else "n1"  # a verdict on another pair says nothing about this one
+        # a verdict on another pair says nothing about this one, and takes nothing from what was said about it
+        old = "n3" if number > len(said) else "n1"
         reviews.append(
             Entry(
                 request_id=f"r{number}",
+                base_event=1 if number == len(said) + 1 else None,
                 study_id="nq-400",
                 bundle="0" * 64,
                 question_id=question,
