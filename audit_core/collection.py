@@ -20,8 +20,11 @@ from audit_core.normalize import RULES
 from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
 
 RETRIEVERS = ("fts5",)
-GENERATORS = ("extractive", "messages")
-JUDGES = ("none", "messages")
+GENERATORS = ("extractive", "embedded", "messages")
+JUDGES = ("none", "lexical", "embedded", "messages")
+
+BOUND = ("prompts", "models", "code")
+"""What ``freeze`` adds to the stored collection: digests of prompts, facts of the models, and of this program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Calls:
         concurrency: Calls under way at once.
         tries: Attempts per cell before the run stops.
         deadline: Seconds for one call.
+        temperature: Decimal text, sent as it is; empty leaves sampling to the service.
+        input_price, output_price: Decimal text, per million tokens, in the currency of the bill; empty for unknown.
     """
 
     adapter: str
@@ -49,6 +54,9 @@ class Calls:
     concurrency: int = 1
     tries: int = 5
     deadline: int = 180
+    temperature: str = ""
+    input_price: str = ""
+    output_price: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +212,10 @@ def _name(value: Any) -> bool:
     return type(value) is str and value.strip() != ""
 
 
+def _decimal(value: Any) -> bool:
+    return type(value) is str and (value == "" or (bool(DECIMAL.fullmatch(value)) and Fraction(value) >= 0))
+
+
 def _texts(value: Any) -> bool:
     return type(value) is list and all(map(_name, value))
 
@@ -338,6 +350,8 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
         get(table, "concurrency", _whole(1, 64), "1 to 64", base.concurrency),
         get(table, "tries", _whole(1, 100), "1 to 100", base.tries),
         get(table, "deadline", _whole(1, 3600), "1 to 3,600", base.deadline),
+        *(get(table, name, _decimal, 'decimal text like "0.8"', "")
+          for name in ("temperature", "input_price", "output_price")),
     )  # fmt: skip
 
 
@@ -374,7 +388,7 @@ def from_record(record: dict[str, Any]) -> Collection:
     Raises:
         InputError: It is not one.
     """
-    fields = {key: value for key, value in record.items() if key not in ("v", "kind")}
+    fields = {key: value for key, value in record.items() if key not in ("v", "kind", *BOUND)}
     try:
         if record["v"] != 1 or record["kind"] != "audit.collection":
             raise ValueError("another kind of record")

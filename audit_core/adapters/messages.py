@@ -69,11 +69,14 @@ class Messages:
         """Send one request.
 
         Args:
-            body: ``model``, ``max_tokens``, ``messages`` and further fields of the Messages API, sent as they are.
+            body: ``model``, ``max_tokens``, ``messages`` and further fields of the Messages API, sent as they are;
+                a temperature is decimal text.
 
         Returns:
             The raw response, or the kind of transport error where none came whole.
         """
+        if "temperature" in body:
+            body = {**body, "temperature": float(body["temperature"])}
         start = time.monotonic()
         box: list[Reply] = []
         worker = threading.Thread(target=lambda: box.append(self._send(body, start)), daemon=True)
