@@ -11,7 +11,8 @@ import contextlib
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -52,7 +53,8 @@ class Reader:
         fields: Admitted fields beside the chain's.
         what: One record in words, for messages.
 
-    After the iteration has ended, `entry` holds the file's digests.
+    While it runs, `offset` is where the line of the present record begins; after its end, `entry` holds the file's
+    digests.
 
     Raises:
         LedgerError: At the first damaged line, with file, line and reason.
@@ -61,13 +63,14 @@ class Reader:
     def __init__(self, path: Path, prev: str, fields: dict[str, Field], what: str) -> None:
         self.path, self.prev, self.what = path, prev, what
         self.fields = {**CHAIN, **fields}
+        self.offset = 0
         self.entry: Entry | None = None
 
     def __iter__(self) -> Iterator[Record]:
         whole, tree = hashlib.sha256(), Merkle()
         size, number, prev = 0, 0, self.prev
         for line, ended in _lines(self.path):
-            size += len(line) + ended
+            self.offset, size = size, size + len(line) + ended
             whole.update(line + b"\n" if ended else line)
             if not ended:
                 raise self._error(
@@ -121,10 +124,12 @@ class Plain:
     def __init__(self, path: Path, sha256: str | None, fields: dict[str, Field], what: str) -> None:
         self.path, self.sha256, self.what = path, sha256, what
         self.fields = {**CHAIN, **fields}
+        self.offset = 0
 
     def __iter__(self) -> Iterator[Record]:
-        whole = hashlib.sha256()
+        whole, size = hashlib.sha256(), 0
         for number, (line, ended) in enumerate(_lines(self.path)):
+            self.offset, size = size, size + len(line) + ended
             whole.update(line + b"\n" if ended else line)
             try:
                 record = plain(line)
@@ -242,23 +247,33 @@ def _refused(path: Path, error: OSError) -> StorageError:
 
 
 class Ledger:
-    """One writer on an append-only ledger, held by a lock on the file itself.
+    """One writer on an append-only ledger, held by a lock on the file itself; usable from several threads.
 
-    Each `append` is on disk when it returns. Opening repairs a torn tail (the only damage a crash can leave):
-    the tail is copied to ``NAME.torn-N``, synced, and then cut.
+    Each `append` is on disk when it returns. Records that several threads hand in at the same time share one sync.
+    Opening repairs a torn tail (the only damage a crash can leave): the tail is copied to ``NAME.torn-N``, synced, and
+    then cut.
 
     Args:
         path: Made when absent.
         prev: What record 0 names.
         fields: Admitted fields beside the chain's.
         what: One record in words, for messages.
+        each: Called with every record that is there already and the place where its line begins. Nothing of
+            them is kept.
 
     Raises:
         StorageError: Another process holds the ledger, or the disk refuses.
         LedgerError: Damage other than a torn tail.
     """
 
-    def __init__(self, path: Path, prev: str, fields: dict[str, Field], what: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        prev: str,
+        fields: dict[str, Field],
+        what: str,
+        each: Callable[[Record, int], None] = lambda _record, _offset: None,
+    ) -> None:
         self.path, self.torn = path, 0
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -280,19 +295,86 @@ class Ledger:
         try:
             self._repair()
             reader = Reader(path, prev, fields, what)
-            self.records: list[Record] = list(reader)
+            for record in reader:
+                each(record, reader.offset)
         except BaseException:
             os.close(self._file)
             raise
         assert reader.entry is not None
-        self._prev, self._seq, self._size, self._alive = reader.entry.head, reader.entry.lines, reader.entry.size, True
+        self._queue, self._disk = threading.Lock(), threading.Lock()
+        self._waiting: list[bytes] = []
+        self._prev, self._seq, self._size = reader.entry.head, reader.entry.lines, reader.entry.size
+        self._safe, self._safe_size, self._alive = self._seq, self._size, True
 
-    def append(self, *records: Record) -> None:
-        """Append records with one sync for all of them; they are durable when this returns.
+    def __len__(self) -> int:
+        """Records on disk."""
+        return self._safe
+
+    def append(self, *records: Record) -> list[int]:
+        """Append records; they are durable when this returns.
+
+        Returns:
+            Where the line of each record begins.
 
         Raises:
             StorageError: The write failed; the file was cut back to its old length where possible.
         """
+        offsets, ticket = self.put(*records)
+        self.commit(ticket)
+        return offsets
+
+    def put(self, *records: Record) -> tuple[list[int], int]:
+        """Hand in records; they are durable once `commit` of the returned ticket has returned.
+
+        Returns:
+            Where the line of each record begins, and the ticket.
+        """
+        with self._queue:
+            self._check()
+            lines, offsets, prev, seq, size = [], [], self._prev, self._seq, self._size
+            for fields in records:
+                line = _chained(fields, seq, prev, self.path)
+                lines.append(line + b"\n")
+                offsets.append(size)
+                prev, seq, size = sha256(line), seq + 1, size + len(line) + 1
+            self._waiting += lines
+            self._prev, self._seq, self._size = prev, seq, size
+            return offsets, seq
+
+    def commit(self, ticket: int) -> None:
+        """Return when everything up to a ticket is on disk; whoever comes first writes for all who wait.
+
+        Raises:
+            StorageError: The write failed, here or for an earlier record.
+        """
+        with self._disk:
+            if self._safe >= ticket:
+                return
+            with self._queue:
+                self._check()
+                data, seq, size = b"".join(self._waiting), self._seq, self._size
+                self._waiting.clear()
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self._file, view) :]
+                os.fdatasync(self._file)
+            except OSError as error:
+                self._alive = False
+                with contextlib.suppress(OSError):  # a torn tail is repaired at the next opening
+                    os.ftruncate(self._file, self._safe_size)
+                raise StorageError(
+                    Problem(
+                        f"cannot append to {self.path.name}",
+                        "space for the record",
+                        str(error),
+                        f"{self._safe} records are safe",
+                        "Free space, then run the same command again.",
+                    )
+                ) from error
+            self._safe, self._safe_size = seq, size
+
+    def _check(self) -> None:
         if not self._alive:
             raise StorageError(
                 Problem(
@@ -301,37 +383,13 @@ class Ledger:
                     action="Open it again; everything acknowledged before is kept.",
                 )
             )
-        lines, prev, seq = [], self._prev, self._seq
-        for fields in records:
-            line = _chained(fields, seq, prev, self.path)
-            lines.append(line + b"\n")
-            prev, seq = sha256(line), seq + 1
-        data = b"".join(lines)
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._file, view) :]
-            os.fdatasync(self._file)
-        except OSError as error:
-            self._alive = False
-            with contextlib.suppress(OSError):  # a torn tail is repaired at the next opening
-                os.ftruncate(self._file, self._size)
-            raise StorageError(
-                Problem(
-                    f"cannot append to {self.path.name}",
-                    "space for the record",
-                    str(error),
-                    f"{self._seq} records are safe",
-                    "Free space, then run the same command again.",
-                )
-            ) from error
-        self._prev, self._seq, self._size = prev, seq, self._size + len(data)
 
     def close(self) -> None:
         """Release the lock; twice does nothing."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file, self._alive = -1, False
+        with self._disk:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file, self._alive = -1, False
 
     def _repair(self) -> None:
         with self.path.open("rb") as stream:

@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -141,7 +142,7 @@ def test_a_cut_at_any_byte_loses_nothing_that_was_complete(tmp_path: Path) -> No
         path.write_bytes(data[:cut])
         with Ledger(path, START, GOLD, "gold") as ledger:
             complete = data[:cut].count(b"\n")
-            assert len(ledger.records) == complete
+            assert len(ledger) == complete
             tail = data[:cut].rpartition(b"\n")[2]
             assert ledger.torn == len(tail)
             ledger.append({"question_id": "after", "aliases": []})
@@ -174,7 +175,7 @@ from pathlib import Path
 from audit_core.codec import GOLD
 from audit_core.ledger import Ledger
 with Ledger(Path(sys.argv[1]), "0" * 64, GOLD, "gold") as ledger:
-    n = len(ledger.records)
+    n = len(ledger)
     while True:
         ledger.append({"question_id": f"q{n}", "aliases": ["x" * (n * 7919 % 60_000)]})
         os.write(1, b"%d\\n" % n)
@@ -191,9 +192,10 @@ def test_killed_writers_lose_no_acknowledged_record(tmp_path: Path) -> None:
         out, _ = process.communicate()
         seen = [int(n) for n in out.split(b"\n")[:-1]]
         acknowledged = max([acknowledged, *(n + 1 for n in seen)])
-    with Ledger(path, START, GOLD, "gold") as ledger:
-        assert len(ledger.records) >= acknowledged > 25
-        assert [r["question_id"] for r in ledger.records] == [f"q{n}" for n in range(len(ledger.records))]
+    held: list[dict] = []
+    with Ledger(path, START, GOLD, "gold", lambda record, _: held.append(record)) as ledger:
+        assert len(ledger) == len(held) >= acknowledged > 25
+        assert [r["question_id"] for r in held] == [f"q{n}" for n in range(len(held))]
 
 
 def test_a_full_disk_keeps_what_was_acknowledged_and_says_so(tmp_path: Path) -> None:
@@ -238,6 +240,37 @@ def test_a_failed_sync_kills_the_ledger(tmp_path: Path, monkeypatch: pytest.Monk
         with pytest.raises(StorageError, match="stopped after a failed write"):
             ledger.append({"question_id": "q2", "aliases": []})
     assert [r["question_id"] for r in read(tmp_path / "l.jsonl")] == ["q0"]
+
+
+def test_threads_share_syncs_and_each_record_is_on_disk_when_its_append_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, syncs, whole = tmp_path / "l.jsonl", [0], os.fdatasync
+
+    def slow(handle: int) -> None:
+        syncs[0] += 1
+        time.sleep(0.004)
+        whole(handle)
+
+    monkeypatch.setattr(os, "fdatasync", slow)
+    missing: list[str] = []
+    with Ledger(path, START, GOLD, "gold") as ledger:
+
+        def work(number: int) -> None:
+            for i in range(20):
+                name = f"q{number}-{i}"
+                (offset,) = ledger.append({"question_id": name, "aliases": []})
+                if f'"{name}"'.encode() not in path.read_bytes()[offset:].split(b"\n")[0]:
+                    missing.append(name)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert missing == []
+    assert len(read(path)) == 320, "one chain, nothing lost"
+    assert syncs[0] < 200, "several waiting records share one sync"
 
 
 def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
