@@ -22,6 +22,8 @@ from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rul
 RETRIEVERS = ("fts5",)
 GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages")
+TRANSPORTS = ("calls", "batch")
+"""One request a call, or Message Batches."""
 
 BOUND = ("prompts", "models", "code")
 """What ``freeze`` adds to the stored collection: digests of prompts, facts of the models, and of this program."""
@@ -43,6 +45,9 @@ class Calls:
         deadline: Seconds for one call.
         temperature: Decimal text, sent as it is; empty leaves sampling to the service.
         input_price, output_price: Decimal text, per million tokens, in the currency of the bill; empty for unknown.
+        transport: One of `TRANSPORTS`.
+        batch_size: Most calls of one batch.
+        rate: Most calls in a minute; 0 for no limit. Batches have none.
     """
 
     adapter: str
@@ -57,6 +62,9 @@ class Calls:
     temperature: str = ""
     input_price: str = ""
     output_price: str = ""
+    transport: str = "calls"
+    batch_size: int = 1000
+    rate: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +150,11 @@ concurrency = 1
 tries = 5
 deadline = 180                       # seconds for one call
 seed = "1"
+# rate = 0                           # most calls in a minute; 0: no limit
+# transport = "calls"                # or "batch", with "messages": Message Batches, batch_size calls in each
+# batch_size = 1000
+# input_price = ""                   # decimal text, per million tokens; for the cost that run and status show
+# output_price = ""
 
 [judging]
 adapter = "none"                     # "none": the exact kernel stands alone; "messages": a model judges blind
@@ -343,6 +356,9 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
             reader.fault("base_url is not an address", "https://HOST", repr(url), f"[{table}]")
         if not model:
             reader.fault("model is missing", "the service's name of a model", "nothing", f"[{table}]")
+    transport = get(table, "transport", _one_of(TRANSPORTS), "one of " + ", ".join(TRANSPORTS), base.transport)
+    if transport == "batch" and adapter != "messages":
+        reader.fault("only a service takes batches", 'the adapter "messages"', adapter, f"[{table}]")
     return Calls(
         adapter, model, url, get(table, "key_variable", _name, "a name", base.key_variable),
         get(table, "max_tokens", _whole(1, 20_000), "1 to 20,000", base.max_tokens),
@@ -352,6 +368,8 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
         get(table, "deadline", _whole(1, 3600), "1 to 3,600", base.deadline),
         *(get(table, name, _decimal, 'decimal text like "0.8"', "")
           for name in ("temperature", "input_price", "output_price")),
+        transport, get(table, "batch_size", _whole(1, 100_000), "1 to 100,000", base.batch_size),
+        get(table, "rate", _whole(0, 1_000_000), "0 or more", base.rate),
     )  # fmt: skip
 
 

@@ -75,8 +75,7 @@ class Messages:
         Returns:
             The raw response, or the kind of transport error where none came whole.
         """
-        if "temperature" in body:
-            body = {**body, "temperature": float(body["temperature"])}
+        body = on_wire(body)
         start = time.monotonic()
         box: list[Reply] = []
         worker = threading.Thread(target=lambda: box.append(self._send(body, start)), daemon=True)
@@ -104,6 +103,11 @@ class Messages:
     def close(self) -> None:
         """Close connections."""
         self._client.close()
+
+
+def on_wire(body: dict[str, Any]) -> dict[str, Any]:
+    """A request as it is sent: decimal text becomes a number, which canonical JSON does not have."""
+    return {**body, "temperature": float(body["temperature"])} if "temperature" in body else body
 
 
 def _client(endpoint: Endpoint) -> Anthropic:
