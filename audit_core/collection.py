@@ -22,6 +22,7 @@ from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rul
 RETRIEVERS = ("fts5",)
 GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages")
+EMBEDDED_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 TRANSPORTS = ("calls", "batch")
 """One request a call, or Message Batches."""
 
@@ -351,6 +352,8 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
     adapter = get(table, "adapter", _one_of(adapters), "one of " + ", ".join(adapters), adapters[0], need=True)
     url = get(table, "base_url", _text, "text", "")
     model = get(table, "model", _text, "text", "")
+    if adapter == "embedded" and not model:
+        model = EMBEDDED_MODEL
     if adapter == "messages":
         if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]*)?", url):
             reader.fault("base_url is not an address", "https://HOST", repr(url), f"[{table}]")

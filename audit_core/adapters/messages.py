@@ -12,6 +12,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from audit_core.errors import InputError, Problem
 from audit_core.outcomes import Reply
@@ -85,11 +86,18 @@ class Messages:
             return box[0]
         return Reply(None, b"", None, None, "deadline", _elapsed(start))
 
-    def _send(self, body: dict[str, Any], start: float) -> Reply:
+    def model(self, name: str) -> Reply:
+        """What the service says of one of its models."""
+        return self._send(None, time.monotonic(), f"/v1/models/{quote(name, safe='')}")
+
+    def _send(self, body: dict[str, Any] | None, start: float, path: str = "/v1/messages") -> Reply:
         import anthropic
 
         try:
-            response = self._client.post("/v1/messages", body=body, cast_to=_raw_type())
+            if body is None:
+                response = self._client.get(path, cast_to=_raw_type())
+            else:
+                response = self._client.post(path, body=body, cast_to=_raw_type())
         except anthropic.APIStatusError as error:
             return _of(error.response, start)
         except anthropic.APITimeoutError:

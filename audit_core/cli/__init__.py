@@ -174,6 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--study", type=Path, metavar="DIR", help="the study's folder (default: its id, beside the protocol)"
     )
+    _model_path(sub)
 
     for name, run, text in (
         ("run", collecting.run, "Do every step of a frozen study that is still open; resumes where it stopped."),
@@ -186,6 +187,7 @@ def _parser() -> argparse.ArgumentParser:
                 "--inputs", type=Path, metavar="DIR", help="folder of the protocol's files (default: the study's)"
             )
             sub.add_argument("--dry-run", action="store_true", help="show the calls that are left, and make none")
+            _model_path(sub)
 
     for name, run, text in (
         ("dashboard", commands.dashboard, "Open a loaded database in the browser."),
@@ -205,6 +207,12 @@ def _parser() -> argparse.ArgumentParser:
                 help="where the database and the verdicts are kept (default: %(default)s)",
             )
     return parser
+
+
+def _model_path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model-path", type=Path, metavar="GGUF", help="weights of the embedded model (default: those of [local])"
+    )
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:

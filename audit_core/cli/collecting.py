@@ -41,7 +41,8 @@ def freeze(arguments: argparse.Namespace) -> Result:
 
     protocol, _ = read_toml(arguments.protocol)
     path = arguments.study or arguments.protocol.parent / protocol.study_id
-    study = stages.freeze(arguments.protocol, path, now())
+    with Progress("freeze") as progress:
+        study = stages.freeze(arguments.protocol, path, now(), model_path=arguments.model_path, progress=progress.count)
     facts = {"study": str(path), "bundle": study.bundle, "gold_sealed": study.protocol.gold_commit is not None}
     text = f"Frozen and locked: {path}\nIts id, to keep elsewhere: {study.bundle}\n"
     if study.protocol.gold_commit:
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> Result:
         return facts, text, 0
     base = arguments.inputs or arguments.study.resolve().parent
     with Progress("run") as progress:
-        closed = stages.run(study, base, now, progress.count)
+        closed = stages.run(study, base, now, progress.count, arguments.model_path)
         if not study.has(RESULTS):
             sound(arguments.study)
             estimate_study(study, created=now(), progress=progress.say)

@@ -3,74 +3,24 @@
 from __future__ import annotations
 
 import datetime
-import os
 import random
 import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Any
 
-from audit_core.adapters import extractive
-from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.calls import Key, request_of
 from audit_core.collect.attempts import Attempts
+from audit_core.collect.senders import Sender
 from audit_core.collection import Calls
-from audit_core.errors import InputError, NotMeasurableError, Problem, StorageError
-from audit_core.outcomes import AGAIN, Reply
+from audit_core.errors import NotMeasurableError, Problem, StorageError
+from audit_core.outcomes import AGAIN
 
 BREAKER = 10
 """Failures in a row, over all cells, after which a run stops."""
 LONGEST_PAUSE = 600.0
 Progress = Callable[[str, int, int], None]
-
-
-class Local:
-    """The extractive baseline, answering in this process."""
-
-    origin = "this machine"
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-
-    def send(self, request: dict[str, Any], attempt: str) -> Reply:
-        """One draw; it depends on the attempt's number."""
-        return Reply(200, extractive.reply(request["messages"][0]["content"], self._calls.seed, attempt))
-
-
-class Remote:
-    """An endpoint of the Messages protocol."""
-
-    def __init__(self, calls: Calls) -> None:
-        key = os.environ.get(calls.key_variable, "")
-        if not key:
-            raise InputError(
-                Problem(
-                    "there is no key for the service",
-                    f"a key in {calls.key_variable}",
-                    "nothing",
-                    calls.base_url,
-                    f"Set {calls.key_variable}, or use the adapter extractive, which needs none.",
-                )
-            )
-        self._calls, self._key = calls, key
-        self._messages = Messages(Endpoint(calls.base_url, key, float(calls.deadline)))
-        self.origin = calls.base_url
-
-    def send(self, request: dict[str, Any], attempt: str) -> Reply:
-        """One call, one request; a body that echoes the key is not stored."""
-        reply = self._messages.create(request)
-        if self._key.encode() in reply.body:
-            return Reply(
-                None, b"", reply.request_id, reply.retry_after, "the response echoed the key", reply.elapsed_ms
-            )
-        return reply
-
-
-def sender(calls: Calls) -> Local | Remote:
-    """The adapter that the protocol names."""
-    return Local(calls) if calls.adapter == "extractive" else Remote(calls)
 
 
 def new_run() -> str:
@@ -81,7 +31,7 @@ def new_run() -> str:
 def call_all(
     work: Sequence[tuple[Key, Callable[[], str]]],
     attempts: Attempts,
-    adapter: Local | Remote,
+    adapter: Sender,
     calls: Calls,
     *,
     budget: tuple[int, int],
@@ -175,7 +125,7 @@ def _one(
     key: Key,
     prompt: Callable[[], str],
     attempts: Attempts,
-    adapter: Local | Remote,
+    adapter: Sender,
     calls: Calls,
     state: _State,
     pause: Callable[[float], None],

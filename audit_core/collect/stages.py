@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,9 @@ from audit_core.adapters.fts import Hit, retrieve
 from audit_core.calls import cells_of, judgment_of, packets, planned
 from audit_core.collect import inputs
 from audit_core.collect.attempts import Attempts
-from audit_core.collect.caller import Progress, call_all, new_run, sender
+from audit_core.collect.caller import Progress, call_all, new_run
+from audit_core.collect.facts import code_facts, model_facts
+from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError, Problem, StorageError
@@ -48,10 +51,19 @@ def nonce_file(base: Path, study_id: str) -> Path:
     return base / f"{study_id}.gold-nonce"
 
 
-def freeze(toml: Path, path: Path, created: str) -> Study:
-    """Validate a protocol with everything it names, and lock it as a new study.
+def freeze(
+    toml: Path, path: Path, created: str, *, model_path: Path | None = None, progress: Progress = Quiet
+) -> Study:
+    """Validate a protocol with everything it names, note the facts of its models, and lock it as a new study.
 
     Gold is sealed with a secret nonce that stays beside protocol.toml, outside the study.
+
+    Args:
+        toml: The protocol.
+        path: Of the new study.
+        created: Time, informational.
+        model_path: Weights of an embedded model in place of the ones of ``[local]``.
+        progress: Called with what, done, total.
 
     Raises:
         InputError: Anything is wrong; one message lists every fault of the protocol, or of the inputs.
@@ -87,6 +99,11 @@ def freeze(toml: Path, path: Path, created: str) -> Study:
     record = {
         **to_record(collection),
         "prompts": {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())},
+        "models": {
+            "generation": model_facts(collection.generation, model_path, progress),
+            "judging": model_facts(collection.judging, model_path, progress),
+        },
+        "code": code_facts(),
     }
     study = begin_study(path, protocol, {COLLECTION: codec.encode(record) + b"\n"}, created)
     if commit is not None:
@@ -108,7 +125,12 @@ def freeze(toml: Path, path: Path, created: str) -> Study:
 
 
 def collection_of(study: Study) -> Collection:
-    """How a frozen study is collected.
+    """How a frozen study is collected; see `frozen_of`."""
+    return frozen_of(study)[0]
+
+
+def frozen_of(study: Study) -> tuple[Collection, dict[str, Any]]:
+    """How a frozen study is collected, and the facts of its models by stage.
 
     Raises:
         GateError: The study was not frozen here, or its prompts are not this version's.
@@ -135,7 +157,7 @@ def collection_of(study: Study) -> Collection:
                 "Go on with the version of snapshot-audit that froze it.",
             )
         )
-    return from_record(record)
+    return from_record(record), record.get("models", {})
 
 
 def _chosen(base: Path, collection: Collection) -> list[Question]:
@@ -209,11 +231,15 @@ def _document(hit: Hit, rank: int, characters: int, texts: dict[str, str]) -> Do
 
 
 def answer_questions(
-    study: Study, created: str, progress: Progress = Quiet, pause: Callable[[float], None] | None = None
+    study: Study,
+    created: str,
+    progress: Progress = Quiet,
+    pause: Callable[[float], None] | None = None,
+    model_path: Path | None = None,
 ) -> None:
     """Draw every answer, then close the answers; resumes where an earlier run stopped."""
     study.need("retrieval")
-    collection = collection_of(study)
+    collection, models = frozen_of(study)
     plan = planned(collection, [q.question_id for q in study.questions()], [s.name for s in study.protocol.states])
     texts = dict(study.passages())
     shown = {
@@ -225,8 +251,10 @@ def answer_questions(
     def prompt(call: Call) -> Callable[[], str]:
         return lambda: answer_prompt(asked[call.question_id], shown.get((call.question_id, call.state), []))
 
-    adapter = sender(collection.generation)
-    with Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, new_run()) as attempts:
+    with (
+        closing(sender(collection.generation, models.get("generation", {}), model_path, progress)) as adapter,
+        Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, new_run()) as attempts,
+    ):
         call_all(
             [((c.question_id, c.state, c.repeat), prompt(c)) for c in plan],
             attempts,
@@ -251,11 +279,15 @@ def answer_questions(
 
 
 def judge_answers(
-    study: Study, created: str, progress: Progress = Quiet, pause: Callable[[float], None] | None = None
+    study: Study,
+    created: str,
+    progress: Progress = Quiet,
+    pause: Callable[[float], None] | None = None,
+    model_path: Path | None = None,
 ) -> None:
     """Label every pair blind, then close the judgments; a study without a judge closes them empty."""
     study.need("answers")
-    collection = collection_of(study)
+    collection, models = frozen_of(study)
     judge = study.protocol.primary_judge
     if judge is None:
         close_gate(
@@ -268,8 +300,10 @@ def judge_answers(
         )
         return
     held = list(packets(study.dossiers(), study.protocol.seed))
-    adapter = sender(collection.judging)
-    with Attempts(study.path / attempts_of(judge.name), study.chain[-1].sha256, new_run()) as attempts:
+    with (
+        closing(sender(collection.judging, models.get("judging", {}), model_path, progress)) as adapter,
+        Attempts(study.path / attempts_of(judge.name), study.chain[-1].sha256, new_run()) as attempts,
+    ):
         call_all(
             [((key,), partial(judge_prompt, packet)) for key, _, packet in held],
             attempts,
@@ -330,7 +364,9 @@ def unlock_gold(study: Study, base: Path, created: str) -> None:
 STAGES = ("selection", "retrieval", "answers", "judgments", "gold")
 
 
-def run(study: Study, base: Path, now: Callable[[], str], progress: Progress = Quiet) -> list[str]:
+def run(
+    study: Study, base: Path, now: Callable[[], str], progress: Progress = Quiet, model_path: Path | None = None
+) -> list[str]:
     """Do every stage that is still open, up to the gold.
 
     Returns:
@@ -340,8 +376,8 @@ def run(study: Study, base: Path, now: Callable[[], str], progress: Progress = Q
     steps: dict[str, Callable[[], None]] = {
         "selection": lambda: select_questions(study, base, now()),
         "retrieval": lambda: retrieve_evidence(study, base, now(), progress),
-        "answers": lambda: answer_questions(study, now(), progress),
-        "judgments": lambda: judge_answers(study, now(), progress),
+        "answers": lambda: answer_questions(study, now(), progress, model_path=model_path),
+        "judgments": lambda: judge_answers(study, now(), progress, model_path=model_path),
         "gold": lambda: unlock_gold(study, base, now()),
     }
     closed = [gate for gate in STAGES if gate not in done]

@@ -1,0 +1,81 @@
+"""What freeze notes about the models and about this program, so that a later run is held to the same."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import audit_core
+from audit_core import codec
+from audit_core.adapters import embedded
+from audit_core.adapters.messages import Endpoint, Messages
+from audit_core.collection import Calls
+from audit_core.digests import sha256, sha256_file
+from audit_core.errors import InputError, Problem
+
+LONGEST_FACTS = 65_536
+
+
+def code_facts() -> dict[str, str]:
+    """Version of this program, and one digest over all its modules."""
+    home = Path(audit_core.__file__).parent
+    lines = [f"{path.relative_to(home).as_posix()} {sha256_file(path)}" for path in sorted(home.rglob("*.py"))]
+    return {"version": audit_core.__version__, "sha256": sha256("\n".join(lines).encode())}
+
+
+def model_facts(calls: Calls, model_path: Path | None, say: embedded.Say) -> dict[str, Any]:
+    """What is known of the model that the calls will reach.
+
+    Args:
+        calls: Of the protocol.
+        model_path: A file of weights in place of the ones of ``[local]``.
+        say: Told what, done, total.
+
+    Returns:
+        For the embedded model its weights and runtime; for a service what ``GET /v1/models/{id}`` answers, or why it
+        was not asked; nothing for an adapter without a model.
+    """
+    if calls.adapter == "embedded":
+        found = embedded.weights(model_path, say)
+        return {"weights_sha256": found.sha256, "weights_bytes": found.size, "runtime": embedded.runtime(),
+                "context": embedded.CONTEXT}  # fmt: skip
+    if calls.adapter != "messages":
+        return {}
+    key = os.environ.get(calls.key_variable, "")
+    if not key:
+        return {"asked": False, "reason": f"{calls.key_variable} is not set"}
+    service = Messages(Endpoint(calls.base_url, key, 30.0))
+    try:
+        reply = service.model(calls.model)
+    finally:
+        service.close()
+    if reply.status != 200:
+        return {"asked": True, "reason": f"HTTP {reply.status}" if reply.status else f"no answer: {reply.error}"}
+    try:
+        if len(reply.body) > LONGEST_FACTS or key.encode() in reply.body:
+            raise codec.CodecError("too long, or it repeats the key")
+        facts = codec.parse(reply.body)
+        codec.encode({"facts": facts})
+    except (codec.CodecError, InputError) as error:
+        return {"asked": True, "reason": f"the answer cannot be kept: {error}"}
+    return {"asked": True, "facts": facts}
+
+
+def check_weights(frozen: dict[str, Any], found: embedded.Weights) -> None:
+    """Refuse other weights than the frozen ones.
+
+    Raises:
+        InputError: They differ.
+    """
+    expected = frozen.get("weights_sha256")
+    if found.sha256 != expected:
+        raise InputError(
+            Problem(
+                "the model is not the one that was frozen",
+                f"weights {expected}",
+                found.sha256,
+                str(found.path),
+                "Name the frozen file with --model-path, or freeze a new study.",
+            )
+        )
