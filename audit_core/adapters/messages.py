@@ -76,21 +76,30 @@ class Messages:
         Returns:
             The raw response, or the kind of transport error where none came whole.
         """
-        body = on_wire(body)
+        return self.ask("/v1/messages", on_wire(body))
+
+    def model(self, name: str) -> Reply:
+        """What the service says of one of its models."""
+        return self.ask(f"/v1/models/{quote(name, safe='')}")
+
+    def ask(self, path: str, body: dict[str, Any] | None = None, deadline: float | None = None) -> Reply:
+        """Send one request to a path of the service: a POST where there is a body, else a GET.
+
+        Args:
+            path: Below the base address, or a whole address whose origin the caller has checked.
+            body: As it is sent.
+            deadline: Seconds; the endpoint's when None.
+        """
         start = time.monotonic()
         box: list[Reply] = []
-        worker = threading.Thread(target=lambda: box.append(self._send(body, start)), daemon=True)
+        worker = threading.Thread(target=lambda: box.append(self._send(path, body, start)), daemon=True)
         worker.start()
-        worker.join(self.endpoint.deadline)
+        worker.join(self.endpoint.deadline if deadline is None else deadline)
         if box:
             return box[0]
         return Reply(None, b"", None, None, "deadline", _elapsed(start))
 
-    def model(self, name: str) -> Reply:
-        """What the service says of one of its models."""
-        return self._send(None, time.monotonic(), f"/v1/models/{quote(name, safe='')}")
-
-    def _send(self, body: dict[str, Any] | None, start: float, path: str = "/v1/messages") -> Reply:
+    def _send(self, path: str, body: dict[str, Any] | None, start: float) -> Reply:
         import anthropic
 
         try:
