@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from audit_core.errors import InputError, Problem
 from audit_core.model import State
 from audit_core.normalize import RULES
 from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
+from audit_core.sources import ENGINES, RETRIEVERS, Parent, Search, columns, search
 
-RETRIEVERS = ("fts5",)
 GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages")
 EMBEDDED_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
@@ -73,12 +73,13 @@ class Collection:
     """How a study is collected.
 
     Attributes:
-        questions: File of the whole population (JSONL: question_id, question, tags).
-        gold: File of accepted answers (JSONL: question_id, aliases); empty for none. Opened after the judgments' gate.
+        questions: File of the whole population (JSONL, CSV or Parquet: question_id, question, tags).
+        gold: File of accepted answers (question_id, aliases); empty for none. Opened after the judgments' gate.
         exclude: Ids that may not be selected.
         count: Questions to select.
         selection_seed: Of the hash order.
-        shards: Files of the corpus (JSONL: document_id, text, title, url), in the order in which states add them.
+        shards: Files of the corpus (JSONL or Parquet: document_id, text, title, url, family), in the order in which
+            states add them.
         reach: Shards accessible in each state, by state; 0 for none.
         retriever: One of `RETRIEVERS`.
         depth: Documents per question and state.
@@ -86,6 +87,10 @@ class Collection:
         repeats: Independent answers per question and state.
         generation, judging: Adapters.
         calls, tokens: Budget; 0 for no limit.
+        exclude_file: File of further ids that may not be selected, one a line; empty for none.
+        question_columns, gold_columns, corpus_columns: Names of columns, by role, where a file uses others.
+        search: How a retriever outside the embedded one is reached.
+        parent: The study that this one repeats; None for a study of its own.
     """
 
     questions: str
@@ -103,6 +108,12 @@ class Collection:
     judging: Calls
     calls: int
     tokens: int
+    exclude_file: str = ""
+    question_columns: dict[str, str] = field(default_factory=dict)
+    gold_columns: dict[str, str] = field(default_factory=dict)
+    corpus_columns: dict[str, str] = field(default_factory=dict)
+    search: Search = field(default_factory=Search)
+    parent: Parent | None = None
 
 
 TEMPLATE = """\
@@ -124,19 +135,20 @@ states = [
 endpoints = ["n1", "n3"]             # the primary pair: old, new
 
 [questions]
-file = "questions.jsonl"             # question_id, question, tags
+file = "questions.jsonl"             # or .csv, .tsv, .parquet: question_id, question, tags
 count = 20                           # how many are selected, in the order of a hash of seed and id
 seed = "1"
 exclude = []
+exclude_file = ""                    # further ids that may not be selected, one a line
 
 [gold]
 file = "gold.jsonl"                  # question_id, aliases; opened after the judgments are locked; "" for none
 
 [corpus]
-shards = ["shard-1.jsonl", "shard-2.jsonl", "shard-3.jsonl"]   # document_id, text and optional title, url
+shards = ["shard-1.jsonl", "shard-2.jsonl", "shard-3.jsonl"]   # document_id, text, optional title, url, family
 
 [retrieval]
-retriever = "fts5"
+retriever = "fts5"                   # or opensearch, elasticsearch, deepresearchgym, replay: see docs/retrieval.md
 depth = 8                            # documents per question and state
 characters = 1200                    # most characters of a passage that are shown
 
@@ -278,12 +290,10 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     get = reader.get
     states, reach = _ladder(reader)
     endpoints = get("ladder", "endpoints", lambda v: _texts(v) and len(v) == 2, "[old, new]", [])
-    shards = get("corpus", "shards", _texts, "a list of files", [], need=True)
-    for name, count in reach.items():
-        if count > len(shards):
-            reader.fault(
-                f"the state {name} reaches more shards than there are", f"at most {len(shards)}", count, "[ladder]"
-            )
+    retriever = get("retrieval", "retriever", _one_of(RETRIEVERS), "one of " + ", ".join(RETRIEVERS), "fts5")
+    depth = get("retrieval", "depth", _whole(1, 100), "1 to 100", 8)
+    found = search(reader, retriever, reach)
+    shards = _shards(reader, retriever, found, reach)
     if list(reach.values()) != sorted(reach.values()):
         reader.fault("the ladder is not nested", "shards that do not fall", list(reach.values()), "[ladder]")
     judging = _calls(reader, "judging", JUDGES)
@@ -294,7 +304,6 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         if judging.adapter == "none"
         else (Judge("primary", "primary", True, f"{judging.adapter} {judging.model}".strip()),)
     )
-    depth = get("retrieval", "depth", _whole(1, 100), "1 to 100", 8)
     protocol = Protocol(
         study_id=get("study", "id", lambda v: _text(v) and bool(STUDY_ID.fullmatch(v)),
                      "lower-case letters, digits, _ . -", "", need=True) or "study",
@@ -317,13 +326,29 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         exclude=tuple(get("questions", "exclude", _texts, "a list of ids", [])),
         count=get("questions", "count", _whole(1), "1 or more", 1, need=True),
         selection_seed=get("questions", "seed", _text, "text", "1"), shards=tuple(shards), reach=reach,
-        retriever=get("retrieval", "retriever", _one_of(RETRIEVERS), "one of " + ", ".join(RETRIEVERS), "fts5"),
-        depth=depth, characters=get("retrieval", "characters", _whole(20, 100_000), "20 to 100,000", 1200),
+        retriever=retriever, depth=depth,
+        characters=get("retrieval", "characters", _whole(20, 100_000), "20 to 100,000", 1200),
         repeats=get("generation", "repeats", _whole(2, 100), "2 to 100", 2), generation=generation, judging=judging,
         calls=get("budget", "calls", _whole(0), "0 or more", 0),
         tokens=get("budget", "tokens", _whole(0), "0 or more", 0),
+        exclude_file=get("questions", "exclude_file", _text, "a file, or empty", ""),
+        question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
+        corpus_columns=columns(reader, "corpus"), search=found,
     )  # fmt: skip
     return protocol, collection
+
+
+def _shards(reader: _Reader, retriever: str, found: Search, reach: dict[str, int]) -> list[str]:
+    """Files of the corpus, where the retriever reads any; no state reaches more than there are."""
+    local = retriever in ("fts5", "replay")
+    shards: list[str] = reader.get("corpus", "shards", _texts, "a list of files", [], need=local)
+    if shards and not local:
+        reader.fault("a service holds the corpus", "no shards here", ", ".join(shards), "[corpus]")
+    most = len(found.indices) if retriever in ENGINES else len(shards)
+    for name, count in reach.items():
+        if count > most and retriever != "deepresearchgym":
+            reader.fault(f"the state {name} reaches more shards than there are", f"at most {most}", count, "[ladder]")
+    return shards
 
 
 def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
@@ -337,8 +362,8 @@ def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
             reader.fault("a state is not what it must be", "name, label, shards", repr(item), where)
             continue
         name, shards = item.get("name"), item.get("shards")
-        if not _name(name) or len(str(name)) > 200:
-            reader.fault("a state needs a name", "text of 1 to 200 characters", repr(name), where)
+        if not _name(name) or not re.fullmatch(r"[ -~]{1,200}", str(name)):
+            reader.fault("a state needs a name", "1 to 200 printable ASCII characters", repr(name), where)
         elif not _whole(0)(shards):
             reader.fault("a state needs its number of shards", "0 or more", repr(shards), where)
         else:
@@ -393,14 +418,19 @@ def _decision(reader: _Reader, judge: str) -> Rule | None:
 
 def to_record(collection: Collection) -> dict[str, Any]:
     """The collection as it is stored in ``protocol/collection.json``."""
-    record = asdict(collection)
-    return {
-        "v": 1,
-        "kind": "audit.collection",
-        **record,
-        "exclude": list(collection.exclude),
-        "shards": list(collection.shards),
-    }
+    record: dict[str, Any] = _listed(asdict(collection))
+    return {"v": 1, "kind": "audit.collection", **record}
+
+
+def _listed(value: Any) -> Any:
+    """A value with lists in place of tuples: canonical JSON knows no tuples."""
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    return list(map(_listed, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _search(fields: dict[str, Any]) -> Search:
+    return Search(**{**fields, "indices": tuple(fields["indices"])})
 
 
 def from_record(record: dict[str, Any]) -> Collection:
@@ -420,6 +450,8 @@ def from_record(record: dict[str, Any]) -> Collection:
                 "shards": tuple(fields["shards"]),
                 "generation": Calls(**fields["generation"]),
                 "judging": Calls(**fields["judging"]),
+                **({"search": _search(fields["search"])} if "search" in fields else {}),
+                **({"parent": Parent(**fields["parent"])} if fields.get("parent") else {}),
             }
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -87,6 +87,7 @@ class Document:
         score: Decimal text as the retriever gave it; None where unknown.
         title: Words for people; may be empty.
         passage: SHA-256 of the rendered passage, stored once; None where the text is not kept.
+        family: Key that versions and near-duplicates of one document share; empty where unknown.
     """
 
     document_id: str
@@ -94,6 +95,7 @@ class Document:
     score: str | None = None
     title: str = ""
     passage: str | None = None
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True)

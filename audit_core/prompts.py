@@ -32,12 +32,14 @@ class Passage:
         title: May be empty.
         url: May be empty.
         text: The passage.
+        family: Key that versions and near-duplicates of one document share; empty where none is given. Never shown.
     """
 
     document_id: str
     title: str
     url: str
     text: str
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,7 @@ DOCUMENT: dict[str, Field] = {
     "score": (is_text, "decimal text", False),
     "title": (is_text, "text", False),
     "passage": (is_hex, "64 hexadecimal digits", False),
+    "family": (is_text, "text", False),
 }
 JUDGMENT: dict[str, Field] = {
     "question_id": (is_name, "non-empty text", True),

@@ -83,6 +83,7 @@ def from_evidence(evidence: Evidence) -> Record:
                 "score": d.score,
                 "title": d.title or None,
                 "passage": d.passage,
+                "family": d.family or None,
             }
         )
         for d in evidence.documents
@@ -104,7 +105,7 @@ def to_evidence(record: Record) -> Evidence:
         CodecError: A document with an unknown or missing field.
     """
     documents = tuple(
-        Document(d["document_id"], d["rank"], d.get("score"), d.get("title", ""), d.get("passage"))
+        Document(d["document_id"], d["rank"], d.get("score"), d.get("title", ""), d.get("passage"), d.get("family", ""))
         for d in (check_fields(item, DOCUMENT, "document") for item in record["documents"])
     )
     return Evidence(record["question_id"], record["state"], documents, record.get("repeat"))

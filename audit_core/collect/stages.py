@@ -13,7 +13,7 @@ from typing import Any
 from audit_core import codec
 from audit_core.adapters.fts import Hit, retrieve
 from audit_core.calls import cells_of, judgment_of, packets, planned
-from audit_core.collect import inputs
+from audit_core.collect import frozen, inputs
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import Progress, call_all, new_run
 from audit_core.collect.facts import code_facts, model_facts
@@ -21,10 +21,9 @@ from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError, Problem, StorageError
-from audit_core.model import Document, Evidence, Question
+from audit_core.model import Document, Evidence
 from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT, answer_prompt, judge_prompt, rendered
 from audit_core.schedule import Call
-from audit_core.selection import select
 from audit_core.study import (
     ATTEMPTS,
     AUDIT,
@@ -70,32 +69,14 @@ def freeze(
     """
     protocol, collection = read_toml(toml)
     base = toml.parent
-    named = [collection.questions, *collection.shards, *([collection.gold] if collection.gold else [])]
-    missing = [name for name in dict.fromkeys(named) if not (base / name).is_file()]
-    if missing:
-        raise InputError(
-            [
-                Problem(
-                    "an input of the protocol is missing",
-                    "a file",
-                    "no such file",
-                    str(base / name),
-                    "Correct the path in protocol.toml.",
-                )
-                for name in missing
-            ]
-        )
-    chosen = _chosen(base, collection)
-    for name in collection.shards:
-        inputs.shard(base / name)
+    _, gold = frozen.read_all(base, collection)
     commit = None
-    if collection.gold:
+    if gold is not None:
         nonce = secrets.token_bytes(32)
-        commit = gold_seal(
-            nonce, map(codec.from_gold, inputs.gold(base / collection.gold, [q.question_id for q in chosen]))
-        )
-    public = dict.fromkeys([collection.questions, *collection.shards])
-    protocol = replace(protocol, gold_commit=commit, sources=tuple(inputs.source(base, name) for name in public))
+        commit = gold_seal(nonce, map(codec.from_gold, gold))
+    sources = tuple(frozen.source(base, name) for name in frozen.public_files(collection))
+    limits = protocol.limits + frozen.limits(collection)
+    protocol = replace(protocol, gold_commit=commit, sources=sources, limits=limits)
     record = {
         **to_record(collection),
         "prompts": {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())},
@@ -160,18 +141,12 @@ def frozen_of(study: Study) -> tuple[Collection, dict[str, Any]]:
     return from_record(record), record.get("models", {})
 
 
-def _chosen(base: Path, collection: Collection) -> list[Question]:
-    population = {q.question_id: q for q in inputs.questions(base / collection.questions)}
-    everything = inputs.questions(base / collection.questions)
-    ids = select([q.question_id for q in everything], collection.selection_seed, collection.count, collection.exclude)
-    return [population[i] for i in ids]
-
-
 def select_questions(study: Study, base: Path, created: str) -> None:
     """Close the selection: the first questions in hash order."""
     collection = collection_of(study)
-    inputs.check_unchanged(base, study.protocol, (collection.questions,))
-    chosen = _chosen(base, collection)
+    names = filter(None, (collection.questions, collection.exclude_file))
+    frozen.check_unchanged(base, study.protocol, names)
+    chosen = frozen.chosen(base, collection)
     close_gate(
         study, "selection", {QUESTIONS: map(codec.from_question, chosen)}, {"questions": len(chosen)}, created=created
     )
@@ -185,12 +160,12 @@ def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress
     """
     study.need("selection")
     collection = collection_of(study)
-    inputs.check_unchanged(base, study.protocol, collection.shards)
+    frozen.check_unchanged(base, study.protocol, collection.shards)
     questions = list(study.questions())
     passes: list[list[Evidence]] = []
     texts: dict[str, str] = {}
     for number in (1, 2):
-        shards = [inputs.shard(base / name) for name in collection.shards]
+        shards = [inputs.shard(base / name, collection.corpus_columns) for name in collection.shards]
         found: list[Evidence] = []
         asked = [(q.question_id, q.text or "") for q in questions]
         for question_id, state, hits in retrieve(shards, collection.reach, asked, collection.depth):
@@ -227,7 +202,7 @@ def _document(hit: Hit, rank: int, characters: int, texts: dict[str, str]) -> Do
     text = rendered(hit.passage, characters)
     digest = sha256(text.encode())
     texts[digest] = text
-    return Document(hit.passage.document_id, rank, hit.score, hit.passage.title, digest)
+    return Document(hit.passage.document_id, rank, hit.score, hit.passage.title, digest, hit.passage.family)
 
 
 def answer_questions(
@@ -335,7 +310,7 @@ def unlock_gold(study: Study, base: Path, created: str) -> None:
         )
         return
     ids = [q.question_id for q in study.questions()]
-    records = list(map(codec.from_gold, inputs.gold(base / collection.gold, ids)))
+    records = list(map(codec.from_gold, inputs.gold(base / collection.gold, ids, collection.gold_columns)))
     secret = nonce_file(base, study.protocol.study_id)
     if not secret.is_file():
         raise InputError(

@@ -1,0 +1,137 @@
+"""All that a protocol names, read at freeze with every fault at once, and held to its digests ever after."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from audit_core.collect import inputs
+from audit_core.collect.tables import ACTION
+from audit_core.collection import Collection
+from audit_core.digests import sha256, sha256_file
+from audit_core.errors import InputError, Problem
+from audit_core.model import Gold, Question
+from audit_core.protocol import Protocol, Source
+from audit_core.selection import select
+
+
+class Together:
+    """Reads several inputs and raises all their faults as one error."""
+
+    def __init__(self) -> None:
+        self.faults: list[Problem] = []
+
+    @contextlib.contextmanager
+    def part(self) -> Iterator[None]:
+        """Collect the faults of one input."""
+        try:
+            yield
+        except InputError as error:
+            self.faults += error.problems
+
+    def finish(self) -> None:
+        """End the reading.
+
+        Raises:
+            InputError: With the faults of all parts.
+        """
+        if self.faults:
+            raise InputError(self.faults)
+
+
+def source(base: Path, name: str) -> Source:
+    """Name, digest and size of an input."""
+    path = base / name
+    return Source(name, sha256_file(path), path.stat().st_size)
+
+
+def check_unchanged(base: Path, protocol: Protocol, names: Iterable[str]) -> None:
+    """Refuse an input that is not the one that was frozen.
+
+    Raises:
+        InputError: A file is missing or differs; one message lists them all.
+    """
+    known = {item.name: item for item in protocol.sources}
+    faults = []
+    for name in names:
+        path = base / name
+        if not path.is_file():
+            faults.append(Problem("an input of the protocol is missing", name, "no such file", str(path),
+                                  "Put it back, or name its folder with --inputs."))  # fmt: skip
+        elif (found := sha256_file(path)) != known[name].sha256:
+            faults.append(Problem("an input differs from the frozen one", f"sha256 {known[name].sha256[:12]}…",
+                                  f"{found[:12]}…", str(path), "Restore it, or freeze a new protocol."))  # fmt: skip
+    if faults:
+        raise InputError(faults)
+
+
+def public_files(collection: Collection) -> list[str]:
+    """Names of all inputs but the gold; their digests stand in the protocol."""
+    names = [collection.questions, collection.exclude_file, *collection.shards, *collection.search.runs.values()]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def limits(collection: Collection) -> tuple[str, ...]:
+    """What the choice of inputs takes from the study's proof, in sentences."""
+    if collection.gold and collection.gold == collection.questions:
+        return (
+            "Questions and gold stand in one file, which had to be there while answers were drawn: "
+            "the gold was sealed, but not out of reach.",
+        )
+    return ()
+
+
+def chosen(base: Path, collection: Collection) -> list[Question]:
+    """The selected questions, in the order of their hashes."""
+    population = {q.question_id: q for q in inputs.questions(base / collection.questions, collection.question_columns)}
+    left_out = set(collection.exclude)
+    if collection.exclude_file:
+        left_out |= set(inputs.exclusions(base / collection.exclude_file))
+    return [population[key] for key in select(population, collection.selection_seed, collection.count, left_out)]
+
+
+def read_all(base: Path, collection: Collection) -> tuple[list[Question], list[Gold] | None]:
+    """Read every input of a protocol once.
+
+    Returns:
+        The selected questions, and their gold where the protocol names any.
+
+    Raises:
+        InputError: Anything is wrong in any of them; one message lists every fault.
+    """
+    together = Together()
+    for name in [*public_files(collection), *filter(None, [collection.gold])]:
+        if not (base / name).is_file():
+            together.faults.append(Problem("an input of the protocol is missing", "a file", "no such file",
+                                           str(base / name), "Correct the path in protocol.toml."))  # fmt: skip
+    together.finish()
+    questions: list[Question] = []
+    gold: list[Gold] | None = None
+    with together.part():
+        questions = chosen(base, collection)
+    if collection.gold:
+        with together.part():
+            gold = inputs.gold(base / collection.gold, [q.question_id for q in questions], collection.gold_columns)
+    with together.part():
+        check_corpus(base, collection.shards, collection.corpus_columns)
+    together.finish()
+    return questions, gold
+
+
+def check_corpus(base: Path, names: Iterable[str], named: Mapping[str, str]) -> None:
+    """Read every shard of a corpus.
+
+    Raises:
+        InputError: A record is not a passage, or one id stands for two texts; the faults of all shards are listed.
+    """
+    together, held = Together(), dict[str, tuple[bytes, str]]()
+    for name in names:
+        with together.part():
+            for passage in inputs.shard(base / name, named):
+                digest = bytes.fromhex(sha256(passage.text.encode())[:32])
+                first, where = held.setdefault(passage.document_id, (digest, name))
+                if first != digest:
+                    together.faults.append(Problem("one document id stands for two texts", "one text an id",
+                        passage.document_id[:60], f"{where}, {name}", ACTION))  # fmt: skip
+    together.finish()
