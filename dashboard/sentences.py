@@ -210,8 +210,9 @@ def _judges(comparison: Comparison) -> list[str]:
     study = comparison.study
     if "semantic" not in study["kernels"]:
         return ["There are no semantic labels: the exact kernel counts a change of format like a change of meaning."]
-    text = "Semantic labels come from a model judge"
     primary = [judge for judge in study["judges"] if judge["role"] == "primary"]
+    who = plain(primary[0]["description"]) if primary and study["origin"] == "collected" else "a model judge"
+    text = f"Semantic labels come from {who}"
     if primary and primary[0]["blind"] != "blind":
         text += " that is not known to have been blind" if primary[0]["blind"] == "not shown" else " that was not blind"
     seconds = []
@@ -225,4 +226,5 @@ def _judges(comparison: Comparison) -> list[str]:
         if seconds
         else "agreement with a second judge is not measured"
     )
-    return [f"{text}; {agreed}, with people: not measured."]
+    people = "" if "against people" in who else ", with people: not measured"
+    return [f"{text}; {agreed}{people}."]

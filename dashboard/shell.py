@@ -158,6 +158,10 @@ def _pills(comparison: Comparison) -> None:
             found.append(pill("Exploratory: this pair is not part of the locked results", "warn"))
     if study["kernels"] == ["exact"]:
         found.append(pill("Exact kernel only: no semantic labels", "warn"))
+    if study["origin"] == "collected":
+        found += [
+            pill(f"Semantic labels: {plain(j['description'])}") for j in study["judges"] if j["role"] == "primary"
+        ]
     st.html(f'<div class="sa sa-pills">{"".join(found)}</div>')
 
 

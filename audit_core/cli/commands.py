@@ -98,8 +98,16 @@ def estimate(arguments: argparse.Namespace) -> Result:
             )
         )
     rows = [_public(as_row(from_record(estimate))) for estimate in record["estimates"]]
-    facts = {"study": study.protocol.study_id, "results": state, "decision": record["decision"], "estimates": rows}
+    judges = {judge.name: judge.description for judge in study.protocol.judges}
+    facts = {
+        "study": study.protocol.study_id,
+        "results": state,
+        "judges": judges,
+        "decision": record["decision"],
+        "estimates": rows,
+    }
     text = estimate_table(rows) + "\n" + rule(f"{len(rows)} estimates, {state}")
+    text += "".join(f"\nSemantic labels ({j.role}): {j.description}" for j in study.protocol.judges)
     if record["decision"]:
         text += (
             "\nDecision: "

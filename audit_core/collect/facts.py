@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import audit_core
 from audit_core import codec
-from audit_core.adapters import embedded
+from audit_core.adapters import embedded, lexical
 from audit_core.adapters.messages import Endpoint, Messages
-from audit_core.collection import Calls
+from audit_core.collection import Calls, Collection
 from audit_core.digests import sha256, sha256_file
 from audit_core.errors import InputError, Problem
+from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT
+from audit_core.protocol import Judge
 
 LONGEST_FACTS = 65_536
 
@@ -22,6 +26,19 @@ def code_facts() -> dict[str, str]:
     home = Path(audit_core.__file__).parent
     lines = [f"{path.relative_to(home).as_posix()} {sha256_file(path)}" for path in sorted(home.rglob("*.py"))]
     return {"version": audit_core.__version__, "sha256": sha256("\n".join(lines).encode())}
+
+
+def prompt_facts(collection: Collection) -> dict[str, str]:
+    """Digests of what generator and judge are shown, and of the offline judge's coefficients where it judges."""
+    found = {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())}
+    return found | ({"lexical": lexical.model()[1]} if collection.judging.adapter == "lexical" else {})
+
+
+def described(judges: Sequence[Judge], collection: Collection) -> tuple[Judge, ...]:
+    """The judges, the offline one with what is known of its quality."""
+    if collection.judging.adapter != "lexical":
+        return tuple(judges)
+    return tuple(replace(j, description=lexical.description()) if j.role == "primary" else j for j in judges)
 
 
 def model_facts(calls: Calls, model_path: Path | None, say: embedded.Say) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from audit_core.adapters import embedded, extractive
+from audit_core.adapters import embedded, extractive, lexical
 from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collect.facts import check_weights
 from audit_core.collection import Calls
@@ -111,6 +111,8 @@ def sender(
     """
     if calls.adapter == "extractive":
         return Local(lambda prompt, attempt: extractive.reply(prompt, calls.seed, attempt))
+    if calls.adapter == "lexical":
+        return Local(lambda prompt, _attempt: lexical.reply(prompt))
     if calls.adapter == "embedded":
         return Embedded(calls, frozen, model_path, say)
     return Remote(calls)

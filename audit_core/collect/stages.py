@@ -16,13 +16,13 @@ from audit_core.calls import cells_of, judgment_of, packets, planned
 from audit_core.collect import frozen, inputs
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import Progress, call_all, new_run
-from audit_core.collect.facts import code_facts, model_facts
+from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
 from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError, Problem, StorageError
 from audit_core.model import Document, Evidence
-from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT, answer_prompt, judge_prompt, rendered
+from audit_core.prompts import answer_prompt, judge_prompt, rendered
 from audit_core.schedule import Call
 from audit_core.study import (
     ATTEMPTS,
@@ -76,10 +76,11 @@ def freeze(
         commit = gold_seal(nonce, map(codec.from_gold, gold))
     sources = tuple(frozen.source(base, name) for name in frozen.public_files(collection))
     limits = protocol.limits + frozen.limits(collection)
-    protocol = replace(protocol, gold_commit=commit, sources=sources, limits=limits)
+    judges = described(protocol.judges, collection)
+    protocol = replace(protocol, gold_commit=commit, sources=sources, limits=limits, judges=judges)
     record = {
         **to_record(collection),
-        "prompts": {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())},
+        "prompts": prompt_facts(collection),
         "models": {
             "generation": model_facts(collection.generation, model_path, progress),
             "judging": model_facts(collection.judging, model_path, progress),
@@ -128,17 +129,18 @@ def frozen_of(study: Study) -> tuple[Collection, dict[str, Any]]:
         )
     record: dict[str, Any] = codec.decode((study.path / COLLECTION).read_bytes().removesuffix(b"\n"))
     prompts = record.pop("prompts", None)
-    if prompts != {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())}:
+    collection = from_record(record)
+    if prompts != prompt_facts(collection):
         raise GateError(
             Problem(
-                "the prompts are not the frozen ones",
+                "the prompts or the offline judge are not the frozen ones",
                 "the version that froze the study",
-                "other prompts",
+                "others",
                 COLLECTION,
                 "Go on with the version of snapshot-audit that froze it.",
             )
         )
-    return from_record(record), record.get("models", {})
+    return collection, record.get("models", {})
 
 
 def select_questions(study: Study, base: Path, created: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit_core import calls, codec
+from audit_core.adapters import lexical
 from audit_core.collection import Collection, from_record
 from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
@@ -31,11 +32,11 @@ class CallChecks(Contents):
         study.path, study.chain, study.protocol, study.trusted = self.path, self.chain, self.protocol, "verified"
         try:
             record = codec.decode((self.path / COLLECTION).read_bytes().removesuffix(b"\n"))
-            record.pop("prompts", None)
+            bound = record.pop("prompts", None) or {}
             collection = from_record(record)
             self._answers(study, collection)
             if self.protocol.primary_judge and attempts_of(self.protocol.primary_judge.name) in listed:
-                self._labels(study, collection)
+                self._labels(study, collection, offline=bound.get("lexical") == lexical.model()[1])
         except AuditError as error:
             self._fail("C19", str(error.problems[0]))
             self._set("C20", "could not check", "The calls are not sound.")
@@ -84,7 +85,7 @@ class CallChecks(Contents):
         if made:
             self._fail("C20", f"{CELLS} lacks {len(made)} cells that the calls gave.")
 
-    def _labels(self, study: Study, collection: Collection) -> None:
+    def _labels(self, study: Study, collection: Collection, *, offline: bool) -> None:
         judge = study.protocol.primary_judge
         assert judge is not None
         held = list(calls.packets(study.dossiers(), study.protocol.seed))
@@ -93,6 +94,11 @@ class CallChecks(Contents):
             for key, _, packet in held
         }
         accepted = self._fold(study, attempts_of(judge.name), requests)
+        if offline:  # the offline judge of this version made the replies, so they can be made again
+            for key, _, packet in held:
+                reply = accepted.get((key,))
+                if reply and reply.reading.text != read(200, lexical.reply(judge_prompt(packet))).text:
+                    self._fail("C20", f"The reply for {key!r} is not what the offline judge says.")
         stored = {d.question.question_id: d.judgments.get(judge.name) for d in study.dossiers()}
         for key, slots, _ in held:
             reply = accepted.get((key,))

@@ -49,7 +49,7 @@ def relock(
         "errors": sum(c["status"] != "ok" for c in cells),
         "attempts": sum(c.get("attempts", 1) for c in cells),
     }
-    judged = [r for m, items in records.items() if m.startswith("judgments/") for r in items]
+    judged = [r for m, items in records.items() if m.startswith("judgments/") and m.endswith("/cells.jsonl") for r in items]
     stored["judgments"] = {
         "labels": sum(len(r["labels"]) for r in judged),
         "attempts": sum(r.get("attempts", 1) for r in judged),
