@@ -1,96 +1,20 @@
-"""What a ledger of calls says: pure functions from records to accepted replies and cells; no network, no writing."""
+"""From a protocol to its requests, and from accepted replies to cells and labels; no network, no writing."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Protocol
 
-from audit_core.codec import CodecError, Record, parse
-from audit_core.collection import Calls, Collection
-from audit_core.errors import InputError, Problem
+from audit_core.codec import CodecError, parse
+from audit_core.collection import Calls
 from audit_core.model import Cell, Dossier, Judgment
-from audit_core.outcomes import Reading, Reply, answer_of, read
-from audit_core.prompts import JudgePacket, packet_order
-from audit_core.schedule import Call, schedule
-
-Key = tuple[Hashable, ...]
-"""What a call is for: (question id, state, repeat) for an answer, (question id,) for a packet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """A cell's one accepted reply.
-
-    Attributes:
-        reading: As read from the stored body.
-        attempts: Calls it took, accepted or not.
-    """
-
-    reading: Reading
-    attempts: int
-
-
-def reply_of(record: Record) -> Reply:
-    """The stored reply of an end record."""
-    body = record.get("body")
-    data = body.encode() if isinstance(body, str) else base64.b64decode(record.get("body_base64", ""))
-    return Reply(record.get("status"), data)
-
-
-def fold(records: Iterable[Record]) -> tuple[dict[Key, Accepted], dict[Key, int], dict[str, Record]]:
-    """What a ledger of calls says.
-
-    Returns:
-        Accepted replies by cell, attempts by cell, and start records without an end.
-
-    Raises:
-        InputError: An end without its start, an attempt used twice, or a cell accepted twice.
-    """
-    accepted: dict[Key, Accepted] = {}
-    counts: dict[Key, int] = {}
-    open_calls: dict[str, Record] = {}
-    used: set[str] = set()
-
-    def fault(what: str, record: Record) -> InputError:
-        return InputError(
-            Problem(
-                what,
-                "one start and one end per attempt, one accepted reply per cell",
-                str(record["attempt"]),
-                f"attempts.jsonl: record {record['seq'] + 1}",
-                "Restore the ledger from a copy; it is never edited.",
-            )
-        )
-
-    for record in records:
-        attempt = record["attempt"]
-        if record["kind"] == "start":
-            if attempt in used:
-                raise fault("an attempt is used twice", record)
-            used.add(attempt)
-            open_calls[attempt] = record
-            counts[key_of(record)] = counts.get(key_of(record), 0) + 1
-            continue
-        start = open_calls.pop(attempt, None)
-        if start is None:
-            raise fault("an end has no start", record)
-        if record["outcome"] != "accepted":
-            continue
-        key = key_of(start)
-        if key in accepted:
-            raise fault("a cell is accepted twice", record)
-        reply = reply_of(record)
-        accepted[key] = Accepted(read(reply.status, reply.body), counts[key])
-    return accepted, counts, open_calls
-
-
-def key_of(start: Record) -> Key:
-    """The cell or packet that a start record names."""
-    if "state" in start:
-        return (start["question_id"], start["state"], start["repeat"])
-    return (start["question_id"],)
+from audit_core.outcomes import answer_of
+from audit_core.prompts import JudgePacket, answer_prompt, packet_order
+from audit_core.schedule import Call, rows_of
+from audit_core.study import Study
+from audit_core.study.passages import Passages
+from audit_core.tally import Accepted, Key
 
 
 def request_of(settings: Calls, prompt: str) -> dict[str, Any]:
@@ -106,9 +30,33 @@ def request_of(settings: Calls, prompt: str) -> dict[str, Any]:
     return body
 
 
-def planned(collection: Collection, question_ids: Sequence[str], states: Sequence[str]) -> list[Call]:
-    """All calls of the answer stage, in their order."""
-    return list(schedule(question_ids, states, collection.repeats))
+class Replies(Protocol):
+    """Accepted replies by cell."""
+
+    def get(self, key: Key, /) -> Accepted | None:
+        """The reply of a cell, or None."""
+
+
+def surfaces(study: Study, passages: Passages) -> Iterator[tuple[str, dict[str, Callable[[], str]]]]:
+    """Question by question, its id and what makes the prompt of each state; memory holds one question."""
+    states = [state.name for state in study.protocol.states]
+    for dossier in study.dossiers():
+        shown = {e.state: [d.passage or "" for d in e.documents] for e in dossier.evidence}
+        asked = dossier.question.text or dossier.question.question_id
+        yield dossier.question.question_id, {s: partial(_prompt, asked, shown.get(s, []), passages) for s in states}
+
+
+def _prompt(question: str, shown: list[str], passages: Passages) -> str:
+    return answer_prompt(question, [passages[digest] for digest in shown])
+
+
+def planned(study: Study, repeats: int, passages: Passages) -> Iterator[tuple[Key, Callable[[], str]]]:
+    """All calls of the answer stage in the order of the schedule, and what makes the prompt of each."""
+    states = [state.name for state in study.protocol.states]
+    for repeat in range(1, repeats + 1):
+        for (question_id, prompts), row in zip(surfaces(study, passages), rows_of(len(states), repeat), strict=False):
+            for place in row:
+                yield (question_id, states[place], repeat), prompts[states[place]]
 
 
 def packets(dossiers: Iterable[Dossier], seed: str) -> Iterator[tuple[str, tuple[tuple[str, int], ...], JudgePacket]]:
@@ -122,8 +70,8 @@ def packets(dossiers: Iterable[Dossier], seed: str) -> Iterator[tuple[str, tuple
             yield question.question_id, tuple((c.state, c.repeat) for c in held), packet
 
 
-def cells_of(calls: Iterable[Call], accepted: Mapping[Key, Accepted]) -> Iterator[Cell]:
-    """The cells that accepted replies give, in the order of the schedule; planned calls without one are left out."""
+def cells_of(calls: Iterable[Call], accepted: Replies) -> Iterator[Cell]:
+    """The cells that accepted replies give, in the order of the calls; planned calls without one are left out."""
     for call in calls:
         found = accepted.get((call.question_id, call.state, call.repeat))
         if found is not None:

@@ -384,6 +384,10 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
             reader.fault("base_url is not an address", "https://HOST", repr(url), f"[{table}]")
         if not model:
             reader.fault("model is missing", "the service's name of a model", "nothing", f"[{table}]")
+
+    def decimal(name: str) -> str:
+        return str(get(table, name, _decimal, 'decimal text like "0.8"', ""))
+
     transport = get(table, "transport", _one_of(TRANSPORTS), "one of " + ", ".join(TRANSPORTS), base.transport)
     if transport == "batch" and adapter != "messages":
         reader.fault("only a service takes batches", 'the adapter "messages"', adapter, f"[{table}]")
@@ -394,10 +398,9 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
         get(table, "concurrency", _whole(1, 64), "1 to 64", base.concurrency),
         get(table, "tries", _whole(1, 100), "1 to 100", base.tries),
         get(table, "deadline", _whole(1, 3600), "1 to 3,600", base.deadline),
-        *(get(table, name, _decimal, 'decimal text like "0.8"', "")
-          for name in ("temperature", "input_price", "output_price")),
-        transport, get(table, "batch_size", _whole(1, 100_000), "1 to 100,000", base.batch_size),
-        get(table, "rate", _whole(0, 1_000_000), "0 or more", base.rate),
+        decimal("temperature"), decimal("input_price"), decimal("output_price"),
+        transport=transport, batch_size=get(table, "batch_size", _whole(1, 100_000), "1 to 100,000", base.batch_size),
+        rate=get(table, "rate", _whole(0, 1_000_000), "0 or more", base.rate),
     )  # fmt: skip
 
 

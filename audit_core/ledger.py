@@ -272,7 +272,7 @@ class Ledger:
         prev: str,
         fields: dict[str, Field],
         what: str,
-        each: Callable[[Record, int], None] = lambda _record, _offset: None,
+        each: Callable[[Record, int], object] = lambda _record, _offset: None,
     ) -> None:
         self.path, self.torn = path, 0
         try:

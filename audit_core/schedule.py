@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,25 @@ def schedule(question_ids: Sequence[str], states: Sequence[str], repeats: int) -
 
     Question i takes row i of the design; every second repeat runs the row backwards.
     """
-    rows = williams(len(states))
     position = 0
     for repeat in range(1, repeats + 1):
-        for number, question_id in enumerate(question_ids):
-            row = rows[number % len(rows)]
-            for order, place in enumerate(row if repeat % 2 else row[::-1]):
+        for question_id, row in zip(question_ids, rows_of(len(states), repeat), strict=False):
+            for order, place in enumerate(row):
                 yield Call(question_id, states[place], repeat, position, order)
                 position += 1
+
+
+def rows_of(states: int, repeat: int) -> Iterator[list[int]]:
+    """The order of the states for question after question of one repeat, without end."""
+    return cycle([row if repeat % 2 else row[::-1] for row in williams(states)])
+
+
+def in_order(question_ids: Sequence[str], states: Sequence[str], repeats: int) -> Iterator[Call]:
+    """The same calls as `schedule`, in the order of cells: by question, state and repeat."""
+    rows = [rows_of(len(states), repeat) for repeat in range(1, repeats + 1)]
+    for number, question_id in enumerate(question_ids):
+        orders = [{place: order for order, place in enumerate(next(row))} for row in rows]
+        for place, state in enumerate(states):
+            for repeat, order in enumerate(orders):
+                position = (repeat * len(question_ids) + number) * len(states) + order[place]
+                yield Call(question_id, state, repeat + 1, position, order[place])

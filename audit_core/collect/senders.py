@@ -85,8 +85,15 @@ class Remote:
         self.origin = calls.base_url
 
     def send(self, request: dict[str, Any], attempt: str) -> Reply:
-        """One call, one request; a body that echoes the key is not stored."""
-        reply = self._messages.create(request)
+        """One call, one request."""
+        return self._checked(self._messages.create(request))
+
+    def ask(self, path: str, body: dict[str, Any] | None = None, deadline: float | None = None) -> Reply:
+        """One request to any path of the service."""
+        return self._checked(self._messages.ask(path, body, deadline))
+
+    def _checked(self, reply: Reply) -> Reply:
+        """The reply; a body that echoes the key is not stored."""
         if self._key.encode() in reply.body:
             return Reply(
                 None, b"", reply.request_id, reply.retry_after, "the response echoed the key", reply.elapsed_ms

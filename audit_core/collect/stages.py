@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -15,15 +16,17 @@ from audit_core.adapters.fts import Hit, retrieve
 from audit_core.calls import cells_of, judgment_of, packets, planned
 from audit_core.collect import frozen, inputs
 from audit_core.collect.attempts import Attempts
-from audit_core.collect.caller import Progress, call_all, new_run
+from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
+from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError, Problem, StorageError
-from audit_core.model import Document, Evidence
-from audit_core.prompts import answer_prompt, judge_prompt, rendered
-from audit_core.schedule import Call
+from audit_core.model import Document, Evidence, Judgment
+from audit_core.prompts import judge_prompt, rendered
+from audit_core.protocol import Protocol
+from audit_core.schedule import in_order
 from audit_core.study import (
     ATTEMPTS,
     AUDIT,
@@ -41,13 +44,34 @@ from audit_core.study import (
     gold_seal,
     judgments_of,
 )
+from audit_core.study.passages import Passages
+from audit_core.tally import Slots
 
 Quiet: Progress = lambda _what, _done, _total: None  # noqa: E731
 
 
-def nonce_file(base: Path, study_id: str) -> Path:
-    """Where the secret of sealed gold is kept: beside the gold, outside the study."""
-    return base / f"{study_id}.gold-nonce"
+def nonce_file(base: Path, protocol: Protocol) -> Path:
+    """Where the secret of sealed gold is kept: beside the gold, outside the study; each seal has its own."""
+    return base / f"{protocol.study_id}-{str(protocol.gold_commit)[:12]}.gold-nonce"
+
+
+def _keep_nonce(secret: Path, nonce: bytes) -> None:
+    try:
+        with secret.open("xb") as stream:
+            secret.chmod(0o600)
+            stream.write(nonce)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise StorageError(
+            Problem(
+                "the nonce of the gold cannot be kept",
+                "a writable folder",
+                str(error),
+                str(secret),
+                "Correct the rights, and freeze again; no study was made.",
+            )
+        ) from error
 
 
 def freeze(
@@ -87,23 +111,14 @@ def freeze(
         },
         "code": code_facts(),
     }
-    study = begin_study(path, protocol, {COLLECTION: codec.encode(record) + b"\n"}, created)
     if commit is not None:
-        secret = nonce_file(base, protocol.study_id)
-        try:
-            secret.touch(mode=0o600)
-            secret.write_bytes(nonce)
-        except OSError as error:
-            raise StorageError(
-                Problem(
-                    "the nonce of the gold cannot be kept",
-                    "a writable folder",
-                    str(error),
-                    str(secret),
-                    "Correct the rights, remove the study, and freeze again.",
-                )
-            ) from error
-    return study
+        _keep_nonce(nonce_file(base, protocol), nonce)
+    try:
+        return begin_study(path, protocol, {COLLECTION: codec.encode(record) + b"\n"}, created)
+    except BaseException:
+        if commit is not None:
+            nonce_file(base, protocol).unlink(missing_ok=True)
+        raise
 
 
 def collection_of(study: Study) -> Collection:
@@ -217,42 +232,32 @@ def answer_questions(
     """Draw every answer, then close the answers; resumes where an earlier run stopped."""
     study.need("retrieval")
     collection, models = frozen_of(study)
-    plan = planned(collection, [q.question_id for q in study.questions()], [s.name for s in study.protocol.states])
-    texts = dict(study.passages())
-    shown = {
-        (r["question_id"], r["state"]): [texts[d["passage"]] for d in r["documents"]]
-        for r in (study.reader(PRIMARY) if study.has(PRIMARY) else ())
-    }
-    asked = {q.question_id: q.text or q.question_id for q in study.questions()}
-
-    def prompt(call: Call) -> Callable[[], str]:
-        return lambda: answer_prompt(asked[call.question_id], shown.get((call.question_id, call.state), []))
-
+    ids = [q.question_id for q in study.questions()]
+    states = [s.name for s in study.protocol.states]
+    slots = Slots(ids, states, collection.repeats)
     with (
         closing(sender(collection.generation, models.get("generation", {}), model_path, progress)) as adapter,
-        Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, new_run()) as attempts,
+        closing(Passages(study)) as passages,
+        Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, new_run(), slots) as attempts,
     ):
         call_all(
-            [((c.question_id, c.state, c.repeat), prompt(c)) for c in plan],
+            planned(study, collection.repeats, passages),
             attempts,
             adapter,
             collection.generation,
             budget=(collection.calls, collection.tokens),
             progress=progress,
-            **({"pause": pause} if pause else {}),
+            pause=pause,
         )
-        accepted, calls = attempts.accepted, attempts.calls
-    place = {q: i for i, q in enumerate(asked)}
-    ladder = {s.name: i for i, s in enumerate(study.protocol.states)}
-    cells = sorted(cells_of(plan, accepted), key=lambda c: (place[c.question_id], ladder[c.state], c.repeat))
-    close_gate(
-        study,
-        "answers",
-        {CELLS: map(codec.from_cell, cells)},
-        {"accepted": len(cells), "errors": 0, "attempts": calls},
-        present=[ATTEMPTS],
-        created=created,
-    )
+        cells = cells_of(in_order(ids, states, collection.repeats), attempts.tally)
+        close_gate(
+            study,
+            "answers",
+            {CELLS: map(codec.from_cell, cells)},
+            {"accepted": attempts.tally.done, "errors": 0, "attempts": attempts.calls},
+            present=[ATTEMPTS],
+            created=created,
+        )
 
 
 def judge_answers(
@@ -276,25 +281,42 @@ def judge_answers(
             note="No judge labelled the answers; only the exact kernel is available.",
         )
         return
-    held = list(packets(study.dossiers(), study.protocol.seed))
+    seed = study.protocol.seed
+    slots = Slots(key for key, _, _ in packets(study.dossiers(), seed))
     with (
         closing(sender(collection.judging, models.get("judging", {}), model_path, progress)) as adapter,
-        Attempts(study.path / attempts_of(judge.name), study.chain[-1].sha256, new_run()) as attempts,
+        Attempts(study.path / attempts_of(judge.name), study.chain[-1].sha256, new_run(), slots) as attempts,
     ):
         call_all(
-            [((key,), partial(judge_prompt, packet)) for key, _, packet in held],
+            (((key,), partial(judge_prompt, packet)) for key, _, packet in packets(study.dossiers(), seed)),
             attempts,
             adapter,
             collection.judging,
             budget=(0, 0),
             progress=progress,
-            **({"pause": pause} if pause else {}),
+            pause=pause,
         )
-        made = [judgment_of(key, slots, study.protocol.seed, attempts.accepted[key,]) for key, slots, _ in held]
-    valid = [judgment for judgment in made if judgment is not None]
-    close_gate(study, "judgments", {judgments_of(judge.name): map(codec.from_judgment, valid)}, {
-        "labels": sum(len(j.labels) for j in valid), "attempts": sum(j.attempts or 1 for j in valid),
-        "invalid": len(made) - len(valid)}, present=[attempts_of(judge.name)], created=created)  # fmt: skip
+
+        def made() -> Iterator[Judgment]:
+            for key, cells, _ in packets(study.dossiers(), seed):
+                reply = attempts.tally.get((key,))
+                judgment = judgment_of(key, cells, seed, reply) if reply else None
+                if judgment is not None:
+                    yield judgment
+
+        counts = {"labels": 0, "attempts": 0, "invalid": len(slots)}
+        for judgment in made():
+            counts["labels"] += len(judgment.labels)
+            counts["attempts"] += judgment.attempts or 1
+            counts["invalid"] -= 1
+        close_gate(
+            study,
+            "judgments",
+            {judgments_of(judge.name): map(codec.from_judgment, made())},
+            counts,
+            present=[attempts_of(judge.name)],
+            created=created,
+        )
 
 
 def unlock_gold(study: Study, base: Path, created: str) -> None:
@@ -313,7 +335,7 @@ def unlock_gold(study: Study, base: Path, created: str) -> None:
         return
     ids = [q.question_id for q in study.questions()]
     records = list(map(codec.from_gold, inputs.gold(base / collection.gold, ids, collection.gold_columns)))
-    secret = nonce_file(base, study.protocol.study_id)
+    secret = nonce_file(base, study.protocol)
     if not secret.is_file():
         raise InputError(
             Problem(
@@ -367,16 +389,15 @@ def status(study: Study) -> dict[str, Any]:
     """Where a study stands: gates closed, and calls made so far in the open stage; read only."""
     collection = collection_of(study)
     gates = [lock.gate for lock in study.chain]
-    facts: dict[str, Any] = {
+    found: dict[str, Any] = {
         "study": study.protocol.study_id,
         "closed": gates,
         "next": next((g for g in (*STAGES, "results") if g not in gates), None),
+        "cells": collection.count * len(study.protocol.states) * collection.repeats,
     }
-    facts["cells"] = collection.count * len(study.protocol.states) * collection.repeats
-    path = study.path / ATTEMPTS
-    if path.is_file():
-        with path.open("rb") as stream:
-            kinds = [codec.plain(line) for line in stream if line.endswith(b"\n")]
-        facts["calls"] = sum(r.get("kind") == "start" for r in kinds)
-        facts["accepted"] = sum(r.get("outcome") == "accepted" for r in kinds)
-    return facts
+    if (path := study.path / ATTEMPTS).is_file():
+        found |= facts(path, collection.generation, found["cells"])
+    judge = study.protocol.primary_judge
+    if judge and (path := study.path / attempts_of(judge.name)).is_file():
+        found["judging"] = facts(path, collection.judging, collection.count)
+    return found

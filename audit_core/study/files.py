@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from audit_core import codec, ledger, locks
 from audit_core.codec import Field, Record, encode
+from audit_core.codec.fields import is_texts
 from audit_core.digests import Merkle, sha256
 
 PROTOCOL = "protocol/protocol.json"
@@ -34,12 +35,17 @@ _TEXT: Field = (lambda v: type(v) is str, "text", False)
 _WHOLE: Field = (lambda v: type(v) is int and v >= 0, "a whole number", False)
 ATTEMPT: dict[str, Field] = {
     "attempt": (lambda v: type(v) is str and v != "", "non-empty text", True),
-    "kind": (lambda v: v in ("start", "end"), "start or end", True),
+    "kind": (lambda v: v in ("start", "end", "batch", "created"), "start, end, batch or created", True),
     "question_id": _TEXT, "state": _TEXT, "repeat": _WHOLE, "ordinal": _WHOLE, "run": _TEXT, "request_sha256": _TEXT,
     "model": _TEXT, "origin": _TEXT, "wall": _TEXT, "outcome": _TEXT, "status": _WHOLE, "request_id": _TEXT,
     "retry_after_ms": _WHOLE, "error": _TEXT, "elapsed_ms": _WHOLE, "body": _TEXT, "body_base64": _TEXT,
+    "items": (is_texts, "a list of texts", False), "batch_id": _TEXT, "after": _TEXT,
 }  # fmt: skip
-"""One call: a start record before it, an end record with the raw response after it."""
+"""One call: a start record before it, an end record with the raw response after it.
+
+Calls that travel together have a batch record that lists their attempts, after their starts and before the batch is
+made, and a created record with the service's name of it.
+"""
 
 RESULTS_FIELDS: dict[str, Field] = {
     "v": (lambda v: v == 1, "1", True),

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
 from audit_core import calls, codec
 from audit_core.adapters import lexical
-from audit_core.collection import Collection, from_record
+from audit_core.collection import Calls, Collection, from_record
 from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
+from audit_core.ledger import payload
 from audit_core.outcomes import read
-from audit_core.prompts import answer_prompt, judge_prompt
-from audit_core.study import ATTEMPTS, CELLS, COLLECTION, PRIMARY, Study, attempts_of
+from audit_core.prompts import JudgePacket, judge_prompt
+from audit_core.schedule import in_order
+from audit_core.study import ATTEMPTS, CELLS, COLLECTION, Study, attempts_of
+from audit_core.study.passages import Passages
+from audit_core.tally import Key, Slots, Tally, reply_of
 from audit_core.verify.contents import Contents
 
 
@@ -45,63 +53,82 @@ class CallChecks(Contents):
 
     seen = 0
 
-    def _fold(self, study: Study, member: str, requests: dict[calls.Key, str]) -> dict[calls.Key, calls.Accepted]:
-        records = list(study.reader(member))
-        accepted, counts, left = calls.fold(records)
-        self.seen += sum(counts.values())
-        if left:
-            self._fail("C19", f"{member}: {len(left)} calls have no end.")
-        for record in records:
+    def _tally(self, study: Study, member: str, settings: Calls, slots: Slots, requests: Requests) -> Tally:
+        """What a ledger of calls says, every record checked; accepted replies are read again when they are wanted."""
+        tally = Tally(study.path / member, slots)
+        reader = study.reader(member)
+        for record in reader:
             place = f"{member}: record {record['seq'] + 1}"
+            key = tally.add(record, reader.offset)
             if record["kind"] == "end" and record["outcome"] != "interrupted":
-                reply = calls.reply_of(record)
+                reply = reply_of(record)
                 if read(reply.status, reply.body).outcome != record["outcome"]:
                     self._fail("C19", f"{place} has another outcome than its body.")
-            if record["kind"] == "start" and requests.get(calls.key_of(record)) != record["request_sha256"]:
+            if record["kind"] == "start" and key and not requests.are(key, record.get("request_sha256", "")):
                 self._fail("C19", f"{place} is not the request that the protocol and the evidence give.")
-        return accepted
+        self.seen += tally.calls
+        if tally.open:
+            self._fail("C19", f"{member}: {len(tally.open)} calls have no end.")
+        if tally.made if settings.transport == "calls" else tally.alone:
+            self._fail("C19", f"{member} holds calls of another transport than {settings.transport}.")
+        return tally
 
     def _answers(self, study: Study, collection: Collection) -> None:
-        texts = dict(study.passages())
-        shown = {
-            (r["question_id"], r["state"]): [texts[d["passage"]] for d in r["documents"]]
-            for r in (study.reader(PRIMARY) if study.has(PRIMARY) else ())
-        }
-        asked = {q.question_id: q.text or q.question_id for q in study.questions()}
-        plan = calls.planned(collection, list(asked), [s.name for s in study.protocol.states])
-        requests: dict[calls.Key, str] = {}
-        for call in plan:
-            prompt = answer_prompt(asked[call.question_id], shown.get((call.question_id, call.state), []))
-            body = calls.request_of(collection.generation, prompt)
-            requests[call.question_id, call.state, call.repeat] = sha256(canonical(body))
-        accepted = self._fold(study, ATTEMPTS, requests)
-        made = {(c.question_id, c.state, c.repeat): codec.from_cell(c) for c in calls.cells_of(plan, accepted)}
-        if len(made) != len(plan):
-            self._fail("C20", f"{len(plan) - len(made)} planned cells have no accepted reply.")
-        for record in study.reader(CELLS):
-            key = (record["question_id"], record["state"], record["repeat"])
-            if {name: v for name, v in record.items() if name not in codec.CHAIN} != made.pop(key, None):
-                self._fail("C20", f"{CELLS}: record {record['seq'] + 1} is not what the calls gave.")
-        if made:
-            self._fail("C20", f"{CELLS} lacks {len(made)} cells that the calls gave.")
+        ids = [q.question_id for q in study.questions()]
+        states = [s.name for s in study.protocol.states]
+        slots = Slots(ids, states, collection.repeats)
+        requests = Requests(Slots(ids, states))
+        with closing(Passages(study)) as passages:
+            for question_id, prompts in calls.surfaces(study, passages):
+                for state, prompt in prompts.items():
+                    requests.add((question_id, state, 1), calls.request_of(collection.generation, prompt()))
+        with self._tally(study, ATTEMPTS, collection.generation, slots, requests) as tally:
+            if tally.done != len(slots):
+                self._fail("C20", f"{len(slots) - tally.done} planned cells have no accepted reply.")
+            made = map(codec.from_cell, calls.cells_of(in_order(ids, states, collection.repeats), tally))
+            for record in study.reader(CELLS):
+                if payload(record) != next(made, None):
+                    self._fail("C20", f"{CELLS}: record {record['seq'] + 1} is not what the calls gave.")
+            if left := sum(1 for _ in made):
+                self._fail("C20", f"{CELLS} lacks {left} cells that the calls gave.")
 
     def _labels(self, study: Study, collection: Collection, *, offline: bool) -> None:
         judge = study.protocol.primary_judge
         assert judge is not None
-        held = list(calls.packets(study.dossiers(), study.protocol.seed))
-        requests: dict[calls.Key, str] = {
-            (key,): sha256(canonical(calls.request_of(collection.judging, judge_prompt(packet))))
-            for key, _, packet in held
-        }
-        accepted = self._fold(study, attempts_of(judge.name), requests)
-        if offline:  # the offline judge of this version made the replies, so they can be made again
-            for key, _, packet in held:
-                reply = accepted.get((key,))
-                if reply and reply.reading.text != read(200, lexical.reply(judge_prompt(packet))).text:
+        seed = study.protocol.seed
+
+        def held() -> Iterator[tuple[str, tuple[tuple[str, int], ...], JudgePacket]]:
+            return calls.packets(study.dossiers(), seed)
+
+        slots = Slots(key for key, _, _ in held())
+        requests = Requests(slots)
+        for key, _, packet in held():
+            requests.add((key,), calls.request_of(collection.judging, judge_prompt(packet)))
+        with self._tally(study, attempts_of(judge.name), collection.judging, slots, requests) as tally:
+            stored = {d.question.question_id: d.judgments.get(judge.name) for d in study.dossiers()}
+            for key, cells, packet in held():
+                reply = tally.get((key,))
+                # the offline judge of this version made the replies, so they can be made again
+                if offline and reply and reply.reading.text != read(200, lexical.reply(judge_prompt(packet))).text:
                     self._fail("C20", f"The reply for {key!r} is not what the offline judge says.")
-        stored = {d.question.question_id: d.judgments.get(judge.name) for d in study.dossiers()}
-        for key, slots, _ in held:
-            reply = accepted.get((key,))
-            made = calls.judgment_of(key, slots, study.protocol.seed, reply) if reply else None
-            if made != stored.get(key):
-                self._fail("C20", f"The labels of {key!r} are not what the judge replied.")
+                made = calls.judgment_of(key, cells, seed, reply) if reply else None
+                if made != stored.get(key):
+                    self._fail("C20", f"The labels of {key!r} are not what the judge replied.")
+
+
+class Requests:
+    """Digests of the requests that a protocol gives, 32 bytes each; all repeats of a state share one."""
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots, self._digests = slots, bytearray(32 * len(slots))
+
+    def add(self, key: Key, request: dict[str, Any]) -> None:
+        """Take in one request."""
+        slot = self._slots.of(key)
+        assert slot is not None
+        self._digests[slot * 32 : slot * 32 + 32] = bytes.fromhex(sha256(canonical(request)))
+
+    def are(self, key: Key, digest: str) -> bool:
+        """Whether a call's request is the planned one."""
+        slot = self._slots.of((*key[:2], 1) if len(key) == 3 else key)
+        return slot is not None and self._digests[slot * 32 : slot * 32 + 32].hex() == digest

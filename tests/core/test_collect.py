@@ -100,7 +100,7 @@ def test_gold_is_out_of_reach_until_its_gate_and_must_be_the_sealed_one(tmp_path
     with pytest.raises(InputError, match="not the gold that was sealed"):
         stages.unlock_gold(study, tmp_path, CREATED)
     (tmp_path / "gold.jsonl").write_text(gold)
-    secret = stages.nonce_file(tmp_path, study.protocol.study_id)
+    secret = stages.nonce_file(tmp_path, study.protocol)
     assert secret.stat().st_mode & 0o077 == 0
     stages.unlock_gold(study, tmp_path, CREATED)
     assert outcomes(study.path)["C14"] == "passed"
@@ -300,12 +300,13 @@ def test_without_a_key_one_line_says_how_to_go_on(tmp_path: Path, monkeypatch: p
 
 def test_two_collectors_are_one_too_many(tmp_path: Path) -> None:
     from audit_core.collect.attempts import Attempts
+    from audit_core.tally import Slots
 
     study = stages.freeze(prepare(tmp_path), tmp_path / "study", CREATED)
     stages.select_questions(study, tmp_path, CREATED)
     stages.retrieve_evidence(study, tmp_path, CREATED)
     with (
-        Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, "other"),
+        Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, "other", Slots([])),
         pytest.raises(StorageError, match="another process"),
     ):
         stages.answer_questions(study, CREATED)
