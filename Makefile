@@ -4,7 +4,7 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check bench screenshots studies clean
+.PHONY: demo test check bench screenshots collect-demo clean
 
 demo: .venv/installed
 	$(BIN)/snapshot-audit demo --port $(PORT)
@@ -24,6 +24,15 @@ bench: .venv/benched
 screenshots: .venv/tested
 	$(BIN)/python scripts/screenshots.py
 
+# Collects the bundled study help-centre anew with a language model on this machine: docs/run-an-audit.md says how long
+# it takes. Stopped or killed at any moment, the same command goes on where it was.
+collect-demo: .venv/local
+	mkdir -p collected
+	cp data/corpora/help-centre/* collected/
+	test -d collected/help-centre || $(BIN)/snapshot-audit freeze collected/protocol.toml
+	$(BIN)/snapshot-audit run collected/help-centre
+	$(BIN)/snapshot-audit verify collected/help-centre
+
 clean:
 	rm -rf .venv demo
 
@@ -38,6 +47,10 @@ clean:
 .venv/tested: .venv/installed scripts/get_chromium.sh
 	$(PIP) install --constraint constraints.txt --editable '.[test]'
 	PATH="$(abspath $(BIN)):$$PATH" sh scripts/get_chromium.sh
+	touch $@
+
+.venv/local: .venv/installed
+	$(PIP) install --constraint constraints.txt --editable '.[local]'
 	touch $@
 
 .venv/benched: .venv/tested

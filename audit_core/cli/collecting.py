@@ -46,7 +46,7 @@ def freeze(arguments: argparse.Namespace) -> Result:
     facts = {"study": str(path), "bundle": study.bundle, "gold_sealed": study.protocol.gold_commit is not None}
     text = f"Frozen and locked: {path}\nIts id, to keep elsewhere: {study.bundle}\n"
     if study.protocol.gold_commit:
-        secret = stages.nonce_file(arguments.protocol.parent, protocol.study_id)
+        secret = stages.nonce_file(arguments.protocol.parent, study.protocol)
         text += f"Gold is sealed; its nonce is in {secret}. Keep both away from whoever collects.\n"
     return facts, text + f"Next: snapshot-audit run {path}", 0
 
