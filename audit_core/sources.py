@@ -36,6 +36,8 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Names that each column may have, this tool's own first; the own name wins, of the others exactly one may occur."""
 
+SHARDS = ("num_of_shards", "shard_ids")
+"""How a search service is limited to its first shards: by their number, or by their ids from 0."""
 QUESTION_MARK = "{question}"
 """Stands for the question in a stored search body."""
 
@@ -150,7 +152,7 @@ def search(reader: Reader, retriever: str, reach: Mapping[str, int]) -> Search:
         family_field=get("family_field", _text, "a field, or empty", base.family_field),
         addresses=get("addresses", _map(_origin), "an address for each state that retrieves", {}),
         count_parameter=get("count_parameter", _parameter, "a name", base.count_parameter),
-        shards_parameter=get("shards_parameter", _parameter, "a name", base.shards_parameter),
+        shards_parameter=get("shards_parameter", lambda v: v in SHARDS, " or ".join(SHARDS), base.shards_parameter),
         runs=get("runs", _map(_name), "a run file for each state that retrieves", {}, need=True),
         deadline=get("deadline", lambda v: type(v) is int and 1 <= v <= 3600, "1 to 3,600", base.deadline),
         tries=get("tries", lambda v: type(v) is int and 1 <= v <= 20, "1 to 20", base.tries),

@@ -9,29 +9,20 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 
+from audit_core.adapters.hits import Hit, Lists
 from audit_core.prompts import Passage
 
 WORD = re.compile(r"\w+")
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage at its rank.
-
-    Attributes:
-        score: BM25 as decimal text with six places; larger is better.
-    """
-
-    passage: Passage
-    score: str
+CACHE = 64 << 10
+"""KiB of the index that SQLite keeps in memory; the rest is in a temporary file of its own."""
 
 
 def retrieve(
     shards: Sequence[Iterable[Passage]], reach: Mapping[str, int], questions: Sequence[tuple[str, str]], depth: int
-) -> Iterator[tuple[str, str, list[Hit]]]:
+) -> Lists:
     """Ranked passages for every question in every state that retrieves.
 
     Args:
@@ -43,45 +34,46 @@ def retrieve(
     Yields:
         (question id, state, hits by rank), state by state.
     """
-    connection = sqlite3.connect(":memory:")
+    connection = sqlite3.connect("")  # a new, empty index that nothing else can open, gone when it is closed
     try:
+        connection.execute(f"PRAGMA cache_size = -{CACHE}")
         connection.execute(
-            "CREATE VIRTUAL TABLE passage USING fts5(title, text, "
-            "tokenize = \"unicode61 remove_diacritics 2 tokenchars '_'\")"
+            "CREATE VIRTUAL TABLE passage USING fts5(title, text, document_id UNINDEXED, url UNINDEXED, "
+            "family UNINDEXED, tokenize = \"unicode61 remove_diacritics 2 tokenchars '_'\")"
         )
-        held: list[Passage] = []
-        seen: set[str] = set()
+        seen: set[bytes] = set()
         added = 0
         for state, count in reach.items():
             if not count:
                 continue
             for shard in shards[added:count]:
-                _add(connection, shard, held, seen)
+                _add(connection, shard, seen)
             added = count
             for question_id, text in questions:
-                yield question_id, state, _search(connection, held, text, depth)
+                yield question_id, state, _search(connection, text, depth)
     finally:
         connection.close()
 
 
-def _add(connection: sqlite3.Connection, shard: Iterable[Passage], held: list[Passage], seen: set[str]) -> None:
+def _add(connection: sqlite3.Connection, shard: Iterable[Passage], seen: set[bytes]) -> None:
     for passage in shard:
-        if passage.text in seen:
-            continue
-        seen.add(passage.text)
-        held.append(passage)
-        connection.execute(
-            "INSERT INTO passage (rowid, title, text) VALUES (?, ?, ?)", (len(held), passage.title, passage.text)
-        )
+        digest = sha256(passage.text.encode()).digest()
+        if digest not in seen:
+            seen.add(digest)
+            connection.execute(
+                "INSERT INTO passage (rowid, title, text, document_id, url, family) VALUES (?, ?, ?, ?, ?, ?)",
+                (len(seen), passage.title, passage.text, passage.document_id, passage.url, passage.family),
+            )
 
 
-def _search(connection: sqlite3.Connection, held: list[Passage], question: str, depth: int) -> list[Hit]:
+def _search(connection: sqlite3.Connection, question: str, depth: int) -> list[Hit]:
     words = list(dict.fromkeys(word.lower() for word in WORD.findall(question)))
     if not words:
         return []
-    query = " OR ".join(f'"{word}"' for word in words)
     found = connection.execute(
-        "SELECT rowid, bm25(passage) FROM passage WHERE passage MATCH ? ORDER BY bm25(passage), rowid LIMIT ?",
-        (query, depth),
-    ).fetchall()
-    return [Hit(held[row - 1], f"{-score:.6f}") for row, score in found]
+        "SELECT document_id, title, url, text, family, score FROM passage JOIN ("
+        "SELECT rowid AS place, bm25(passage) AS score FROM passage WHERE passage MATCH ? ORDER BY score, rowid LIMIT ?"
+        ") ON passage.rowid = place ORDER BY score, place",
+        (" OR ".join(f'"{word}"' for word in words), depth),
+    )
+    return [Hit(Passage(*row[:5]), f"{-row[5]:.6f}") for row in found.fetchall()]

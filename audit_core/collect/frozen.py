@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from audit_core.adapters.trec import check_runs
 from audit_core.collect import inputs
 from audit_core.collect.tables import ACTION
 from audit_core.collection import Collection
-from audit_core.digests import sha256, sha256_file
+from audit_core.digests import sha256_file
 from audit_core.errors import InputError, Problem
 from audit_core.model import Gold, Question
 from audit_core.protocol import Protocol, Source
@@ -113,25 +115,38 @@ def read_all(base: Path, collection: Collection) -> tuple[list[Question], list[G
     if collection.gold:
         with together.part():
             gold = inputs.gold(base / collection.gold, [q.question_id for q in questions], collection.gold_columns)
+    shard_of: dict[str, int] = {}
     with together.part():
-        check_corpus(base, collection.shards, collection.corpus_columns)
+        shard_of = check_corpus(base, collection.shards, collection.corpus_columns)
+    if collection.search.runs and questions and shard_of:
+        runs = {state: base / name for state, name in collection.search.runs.items()}
+        population = {q.question_id for q in inputs.questions(base / collection.questions, collection.question_columns)}
+        with together.part():
+            check_runs(runs, collection.reach, population, [q.question_id for q in questions], shard_of)
     together.finish()
     return questions, gold
 
 
-def check_corpus(base: Path, names: Iterable[str], named: Mapping[str, str]) -> None:
+def check_corpus(base: Path, names: Iterable[str], named: Mapping[str, str]) -> dict[str, int]:
     """Read every shard of a corpus.
+
+    Returns:
+        The first shard, from 0, that holds each document.
 
     Raises:
         InputError: A record is not a passage, or one id stands for two texts; the faults of all shards are listed.
     """
-    together, held = Together(), dict[str, tuple[bytes, str]]()
-    for name in names:
+    together = Together()
+    held: dict[str, bytes] = {}
+    shard_of: dict[str, int] = {}
+    for number, name in enumerate(names):
         with together.part():
             for passage in inputs.shard(base / name, named):
-                digest = bytes.fromhex(sha256(passage.text.encode())[:32])
-                first, where = held.setdefault(passage.document_id, (digest, name))
-                if first != digest:
+                digest = hashlib.sha256(passage.text.encode()).digest()[:16]
+                shard_of.setdefault(passage.document_id, number)
+                if held.setdefault(passage.document_id, digest) != digest:
                     together.faults.append(Problem("one document id stands for two texts", "one text an id",
-                        passage.document_id[:60], f"{where}, {name}", ACTION))  # fmt: skip
+                                                   passage.document_id[:60], f"{name} and an earlier shard",
+                                                   ACTION))  # fmt: skip
     together.finish()
+    return shard_of

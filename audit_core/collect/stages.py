@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from audit_core import codec
-from audit_core.adapters.fts import Hit, retrieve
 from audit_core.calls import cells_of, judgment_of, packets, planned
-from audit_core.collect import frozen, inputs
+from audit_core.collect import evidence, frozen, inputs
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
 from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
-from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError, Problem, StorageError
-from audit_core.model import Document, Evidence, Judgment
-from audit_core.prompts import judge_prompt, rendered
+from audit_core.model import Judgment
+from audit_core.prompts import judge_prompt
 from audit_core.protocol import Protocol
 from audit_core.schedule import in_order
 from audit_core.study import (
@@ -177,49 +175,20 @@ def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress
     """
     study.need("selection")
     collection = collection_of(study)
-    frozen.check_unchanged(base, study.protocol, collection.shards)
-    questions = list(study.questions())
-    passes: list[list[Evidence]] = []
-    texts: dict[str, str] = {}
-    for number in (1, 2):
-        shards = [inputs.shard(base / name, collection.corpus_columns) for name in collection.shards]
-        found: list[Evidence] = []
-        asked = [(q.question_id, q.text or "") for q in questions]
-        for question_id, state, hits in retrieve(shards, collection.reach, asked, collection.depth):
-            found.append(
-                Evidence(
-                    question_id,
-                    state,
-                    tuple(_document(hit, rank, collection.characters, texts) for rank, hit in enumerate(hits, 1)),
-                )
-            )
-            progress(f"retrieval pass {number}", len(found), len(questions) * len(collection.reach))
-        passes.append(found)
-    differing = [a.question_id for a, b in zip(*passes, strict=True) if a != b]
-    if differing:
-        raise StorageError(
-            Problem(
-                "the two retrieval passes differ",
-                "equal ids, order and bytes",
-                f"{len(differing)} lists",
-                ", ".join(dict.fromkeys(differing)),
-                "The retriever is not repeatable; correct it first.",
-            )
-        )
-    place = {q.question_id: i for i, q in enumerate(questions)}
+    frozen.check_unchanged(base, study.protocol, [*collection.shards, *collection.search.runs.values()])
+    asked = [(q.question_id, q.text or "") for q in study.questions()]
+    passes = evidence.retrieve(base, collection, asked, progress)
+    place = {question_id: i for i, (question_id, _) in enumerate(asked)}
     ladder = {s.name: i for i, s in enumerate(study.protocol.states)}
-    first, second = (sorted(p, key=lambda e: (place[e.question_id], ladder[e.state])) for p in passes)
+    first, second = (
+        sorted(made.lists.values(), key=lambda e: (place[e.question_id], ladder[e.state])) for made in passes
+    )
+    texts, calls = passes[0].texts, sum(made.calls for made in passes)
+    counts = {"evidence": len(first), "passages": len(texts), **({"calls": calls} if calls else {})}
     close_gate(study, "retrieval", {
         PRIMARY: map(codec.from_evidence, first), AUDIT: map(codec.from_evidence, second),
         PASSAGES: ({"sha256": key, "text": text} for key, text in sorted(texts.items())),
-    }, {"evidence": len(first), "passages": len(texts)}, created=created)  # fmt: skip
-
-
-def _document(hit: Hit, rank: int, characters: int, texts: dict[str, str]) -> Document:
-    text = rendered(hit.passage, characters)
-    digest = sha256(text.encode())
-    texts[digest] = text
-    return Document(hit.passage.document_id, rank, hit.score, hit.passage.title, digest, hit.passage.family)
+    }, counts, created=created)  # fmt: skip
 
 
 def answer_questions(

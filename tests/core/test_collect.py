@@ -129,6 +129,15 @@ def test_nested_states_equal_separately_built_indexes() -> None:
                 assert nested[q, state] == [(h.passage.document_id, h.score) for h in other]
 
 
+def test_equal_scores_stand_in_the_order_of_the_corpus() -> None:
+    first = [Passage(f"d{i}", "", "", f"the fee is {word} euros") for i, word in ((7, "six"), (3, "ten"), (9, "two"))]
+    second = [Passage(f"e{i}", "", "", f"the fee is {word} euros") for i, word in ((5, "one"), (1, "six"), (0, "nil"))]
+    found = {s: hits for _, s, hits in retrieve([first, second], {"n1": 1, "n2": 2}, [("q", "fee euros?")], 5)}
+    assert [h.passage.document_id for h in found["n1"]] == ["d7", "d3", "d9"]
+    assert [h.passage.document_id for h in found["n2"]] == ["d7", "d3", "d9", "e5", "e0"], "a text is held once"
+    assert len({h.score for h in found["n2"]}) == 1
+
+
 @pytest.mark.parametrize("text", ["", "???", '"; DROP TABLE passage; --', "AND OR NOT NEAR", "a*b (c)", "\x00"])
 def test_any_question_can_be_searched(text: str) -> None:
     shard = [Passage("d1", "", "", "and or not near drop table")]

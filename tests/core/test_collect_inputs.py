@@ -188,7 +188,8 @@ def test_faults_of_all_files_come_together(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         stages.freeze(toml, tmp_path / "study", CREATED)
     assert [p.where for p in caught.value.problems] == [
-        "questions.jsonl: line 11", "shard-1.jsonl: line 11", "shard-1.jsonl, shard-2.jsonl", "shard-3.jsonl: line 11",
+        "questions.jsonl: line 11", "shard-1.jsonl: line 11", "shard-2.jsonl and an earlier shard",
+        "shard-3.jsonl: line 11",
     ]  # fmt: skip
     assert not (tmp_path / "study").exists()
 

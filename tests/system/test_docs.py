@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,27 +18,38 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def test_run_an_audit_from_init_to_the_database(tmp_path: Path) -> None:
+def run_commands(name: str, folder: Path) -> None:
+    """Run the shell commands of a page, as they stand."""
     if shutil.which("sed") is None or sys.platform != "linux":
         pytest.skip("the page's commands are for a Linux shell")
-    shutil.copytree(ROOT / "data" / "corpora", tmp_path / "data" / "corpora")
-    page = (ROOT / "docs" / "run-an-audit.md").read_text()
+    page = (ROOT / "docs" / name).read_text()
     script = "set -eu\n" + "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
-    commands = tmp_path / "bin"
+    commands = folder / "bin"
     commands.mkdir()
     (commands / "snapshot-audit").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m audit_core.cli "$@"\n')
     (commands / "snapshot-audit").chmod(0o755)
     done = subprocess.run(
         ["sh", "-c", script],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         env={**os.environ, "PATH": f"{commands}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_run_an_audit_from_init_to_the_database(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "data" / "corpora", tmp_path / "data" / "corpora")
+    run_commands("run-an-audit.md", tmp_path)
     study = read.study(tmp_path / "my-audit" / "audit.db", "my-study")
     assert (study["questions"], study["verified"], study["has_evidence"]) == (80, "passed", True)
     assert [s["state"] for s in study["states"]] == ["n0", "n1", "n3", "n7"]
+
+
+def test_retrieval_replays_two_runs(tmp_path: Path) -> None:
+    run_commands("retrieval.md", tmp_path)
+    lines = (tmp_path / "my-replay/my-replay/retrieval/primary.jsonl").read_text().splitlines()
+    assert [[d["document_id"] for d in json.loads(line)["documents"]] for line in lines] == [["a"], ["b", "a"]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
