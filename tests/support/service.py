@@ -27,6 +27,9 @@ class Scripted:
     text: str = "Paris"
     stop_reason: str | None = "end_turn"
     model: str | None = None
+    fate: str = ""
+    """In a batch: canceled or expired."""
+    on_send: Callable[[], object] = lambda: None
 
 
 @dataclass
@@ -70,6 +73,9 @@ class Service:
             def do_POST(self) -> None:
                 service._answer(self)
 
+            def do_GET(self) -> None:
+                service._answer(self)
+
             def log_message(self, *_: object) -> None:
                 pass
 
@@ -90,9 +96,14 @@ class Service:
         self._server.shutdown()
         self._server.server_close()
 
-    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
-        raw = handler.rfile.read(int(handler.headers.get("content-length", 0)))
-        seen = Seen(handler.path, {k.lower(): v for k, v in handler.headers.items()}, json.loads(raw or b"{}"))
+    def plan(self, seen: Seen) -> tuple[Scripted, int]:
+        """What a request gets, and its number among the calls."""
+        if seen.path != "/v1/messages":
+            return Scripted(status=404), 0
+        return self.call(seen)
+
+    def call(self, seen: Seen) -> tuple[Scripted, int]:
+        """One call of the Messages API, alone or in a batch."""
         with self._lock:
             self.seen.append(seen)
             number = len(self.seen)
@@ -101,7 +112,17 @@ class Service:
                 self.on_arrival(seen)
         except BaseException as error:
             self.faults.append(error)
-        plan = self.script(seen, number)
+        return self.script(seen, number), number
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        raw = handler.rfile.read(int(handler.headers.get("content-length", 0)))
+        seen = Seen(handler.path, {k.lower(): v for k, v in handler.headers.items()}, json.loads(raw or b"{}"))
+        try:
+            plan, number = self.plan(seen)
+        except BaseException as error:  # a fault of the fake itself must be seen by the test
+            self.faults.append(error)
+            plan, number = Scripted(status=500), 0
+        plan.on_send()
         time.sleep(plan.delay)
         if plan.reset:
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
