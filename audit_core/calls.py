@@ -59,7 +59,11 @@ def planned(study: Study, repeats: int, passages: Passages) -> Iterator[tuple[Ke
                 yield (question_id, states[place], repeat), prompts[states[place]]
 
 
-def packets(dossiers: Iterable[Dossier], seed: str) -> Iterator[tuple[str, tuple[tuple[str, int], ...], JudgePacket]]:
+Packet = tuple[str, tuple[tuple[str, int], ...], JudgePacket]
+"""Question id, cells, and what the judge sees of them."""
+
+
+def packets(dossiers: Iterable[Dossier], seed: str) -> Iterator[Packet]:
     """Question id, cells, and the blind packet of each question with two answers or more."""
     for dossier in dossiers:
         held = [c for c in dossier.cells if c.status == "ok"]
@@ -117,3 +121,39 @@ def judgment_of(question_id: str, slots: tuple[tuple[str, int], ...], seed: str,
             return None
         out[a, b] = same
     return Judgment(question_id, slots, tuple((a, b, same) for (a, b), same in sorted(out.items())), found.attempts)
+
+
+def judgments(held: Iterable[Packet], replies: Replies, seed: str) -> Iterator[Judgment]:
+    """The labels of every packet that has a valid reply."""
+    for key, cells, _ in held:
+        reply = replies.get((key,))
+        judgment = judgment_of(key, cells, seed, reply) if reply else None
+        if judgment is not None:
+            yield judgment
+
+
+def label_counts(held: Iterable[Packet], replies: Replies, seed: str, total: int) -> dict[str, int]:
+    """What a lock says of a judge: a packet without a valid reply is counted, never guessed.
+
+    Args:
+        held: The packets.
+        replies: Of the judge.
+        seed: Of the packets' order.
+        total: Number of packets.
+    """
+    counts = {"labels": 0, "attempts": 0, "invalid": total, "nontransitive": 0}
+    for judgment in judgments(held, replies, seed):
+        counts["labels"] += len(judgment.labels)
+        counts["attempts"] += judgment.attempts or 1
+        counts["invalid"] -= 1
+        counts["nontransitive"] += not transitive(judgment)
+    return counts
+
+
+def transitive(judgment: Judgment) -> bool:
+    """Whether answers that chains of *same* connect are all labelled the same."""
+    group = list(range(len(judgment.slots)))
+    for i, j, same in judgment.labels:
+        if same and group[i] != group[j]:
+            group = [group[i] if g == group[j] else g for g in group]
+    return all(same or group[i] != group[j] for i, j, same in judgment.labels)

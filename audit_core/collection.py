@@ -24,10 +24,12 @@ GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages")
 EMBEDDED_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 TRANSPORTS = ("calls", "batch")
+JUDGE_TOKENS = 4096
+"""Most tokens of a judge's reply where the protocol names no other number: labels of 28 answers fit."""
 """One request a call, or Message Batches."""
 
-BOUND = ("prompts", "models", "code")
-"""What ``freeze`` adds to the stored collection: digests of prompts, facts of the models, and of this program."""
+BOUND = ("prompts", "models", "code", "control_packets")
+"""What ``freeze`` adds to the stored collection: digests of prompts, facts of models and of this program, controls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Collection:
         question_columns, gold_columns, corpus_columns: Names of columns, by role, where a file uses others.
         search: How a retriever outside the embedded one is reached.
         parent: The study that this one repeats; None for a study of its own.
+        controls: Whether the judge gets control packets with known labels too.
     """
 
     questions: str
@@ -114,6 +117,7 @@ class Collection:
     corpus_columns: dict[str, str] = field(default_factory=dict)
     search: Search = field(default_factory=Search)
     parent: Parent | None = None
+    controls: bool = False
 
 
 TEMPLATE = """\
@@ -170,7 +174,9 @@ seed = "1"
 # output_price = ""
 
 [judging]
-adapter = "none"                     # "none": the exact kernel stands alone; "messages": a model judges blind
+adapter = "none"                     # "none": the exact kernel stands alone; "lexical": offline, weak; or a model,
+                                     # blind: "embedded", "messages"
+controls = false                     # true: the judge gets 40 packets with known labels too
 
 [estimation]
 normalization = "nq_open/1"          # or "triviaqa/1"
@@ -296,7 +302,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     shards = _shards(reader, retriever, found, reach)
     if list(reach.values()) != sorted(reach.values()):
         reader.fault("the ladder is not nested", "shards that do not fall", list(reach.values()), "[ladder]")
-    judging = _calls(reader, "judging", JUDGES)
+    judging = _calls(reader, "judging", JUDGES, most=JUDGE_TOKENS)
     generation = _calls(reader, "generation", GENERATORS)
     rule = _decision(reader, judging.adapter)
     judges = (
@@ -334,6 +340,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         exclude_file=get("questions", "exclude_file", _text, "a file, or empty", ""),
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
         corpus_columns=columns(reader, "corpus"), search=found,
+        controls=get("judging", "controls", lambda v: type(v) is bool, "true or false", False),
     )  # fmt: skip
     return protocol, collection
 
@@ -372,8 +379,8 @@ def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
     return tuple(states), reach
 
 
-def _calls(reader: _Reader, table: str, adapters: tuple[str, ...]) -> Calls:
-    get, base = reader.get, Calls("")
+def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 64) -> Calls:
+    get, base = reader.get, Calls("", max_tokens=most)
     adapter = get(table, "adapter", _one_of(adapters), "one of " + ", ".join(adapters), adapters[0], need=True)
     url = get(table, "base_url", _text, "text", "")
     model = get(table, "model", _text, "text", "")

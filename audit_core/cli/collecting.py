@@ -76,6 +76,9 @@ def run(arguments: argparse.Namespace) -> Result:
         [[lock.gate, ", ".join(f"{k} {v:,}" for k, v in lock.counts.items()), lock.note] for lock in study.chain],
         ["gate", "counts", "note"],
     )
+    for lock in study.chain:
+        if "controls" in lock.counts:
+            text += f"\ncontrols {lock.counts['controls_right']} of {lock.counts['controls']} right"
     return facts, text + "\n" + rule(f"the last lock is {study.chain[-1].sha256}"), 0
 
 

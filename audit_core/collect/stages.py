@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from audit_core import codec
-from audit_core.calls import cells_of, judgment_of, packets, planned
+from audit_core.adapters import controls
+from audit_core.adapters.instructions import flagged
+from audit_core.calls import cells_of, planned
 from audit_core.collect import evidence, frozen, inputs
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
+from audit_core.collect.judging import asked
 from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
 from audit_core.errors import GateError, InputError, Problem, StorageError
-from audit_core.model import Judgment
-from audit_core.prompts import judge_prompt
 from audit_core.protocol import Protocol
 from audit_core.schedule import in_order
 from audit_core.study import (
@@ -40,7 +40,6 @@ from audit_core.study import (
     begin_study,
     close_gate,
     gold_seal,
-    judgments_of,
 )
 from audit_core.study.passages import Passages
 from audit_core.tally import Slots
@@ -108,6 +107,7 @@ def freeze(
             "judging": model_facts(collection.judging, model_path, progress),
         },
         "code": code_facts(),
+        **({"control_packets": controls.shipped()} if collection.controls else {}),
     }
     if commit is not None:
         _keep_nonce(nonce_file(base, protocol), nonce)
@@ -250,42 +250,12 @@ def judge_answers(
             note="No judge labelled the answers; only the exact kernel is available.",
         )
         return
-    seed = study.protocol.seed
-    slots = Slots(key for key, _, _ in packets(study.dossiers(), seed))
     with (
         closing(sender(collection.judging, models.get("judging", {}), model_path, progress)) as adapter,
-        Attempts(study.path / attempts_of(judge.name), study.chain[-1].sha256, new_run(), slots) as attempts,
+        asked(study, judge.name, collection.judging, adapter, controls.of(study), progress, pause) as done,
     ):
-        call_all(
-            (((key,), partial(judge_prompt, packet)) for key, _, packet in packets(study.dossiers(), seed)),
-            attempts,
-            adapter,
-            collection.judging,
-            budget=(0, 0),
-            progress=progress,
-            pause=pause,
-        )
-
-        def made() -> Iterator[Judgment]:
-            for key, cells, _ in packets(study.dossiers(), seed):
-                reply = attempts.tally.get((key,))
-                judgment = judgment_of(key, cells, seed, reply) if reply else None
-                if judgment is not None:
-                    yield judgment
-
-        counts = {"labels": 0, "attempts": 0, "invalid": len(slots)}
-        for judgment in made():
-            counts["labels"] += len(judgment.labels)
-            counts["attempts"] += judgment.attempts or 1
-            counts["invalid"] -= 1
-        close_gate(
-            study,
-            "judgments",
-            {judgments_of(judge.name): map(codec.from_judgment, made())},
-            counts,
-            present=[attempts_of(judge.name)],
-            created=created,
-        )
+        counts = {**done.counts, **flagged(study)}
+        close_gate(study, "judgments", done.ledgers, counts, present=done.present, created=created)
 
 
 def unlock_gold(study: Study, base: Path, created: str) -> None:

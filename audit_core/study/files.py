@@ -70,7 +70,7 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
 """Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
 
 JUDGMENTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
-JUDGE_ATTEMPTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/attempts\.jsonl")
+JUDGE_ATTEMPTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")
 
 
 def judgments_of(judge: str) -> str:
@@ -81,6 +81,11 @@ def judgments_of(judge: str) -> str:
 def attempts_of(judge: str) -> str:
     """Path of a judge's calls inside the study."""
     return f"judgments/{judge}/attempts.jsonl"
+
+
+def controls_of(judge: str) -> str:
+    """Path of a judge's calls for control packets inside the study; a ledger of their own, so that none is mixed up."""
+    return f"judgments/{judge}/controls.jsonl"
 
 
 def shape(member: str) -> tuple[dict[str, Field], str] | None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 from audit_core import calls, codec
-from audit_core.adapters import lexical
+from audit_core.adapters import controls, instructions, lexical
 from audit_core.collection import Calls, Collection, from_record
 from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
 from audit_core.ledger import payload
 from audit_core.outcomes import read
-from audit_core.prompts import JudgePacket, judge_prompt
+from audit_core.prompts import judge_prompt
 from audit_core.schedule import in_order
-from audit_core.study import ATTEMPTS, CELLS, COLLECTION, Study, attempts_of
+from audit_core.study import ATTEMPTS, CELLS, COLLECTION, Study, attempts_of, controls_of
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, Slots, Tally, reply_of
 from audit_core.verify.contents import Contents
@@ -95,18 +96,10 @@ class CallChecks(Contents):
     def _labels(self, study: Study, collection: Collection, *, offline: bool) -> None:
         judge = study.protocol.primary_judge
         assert judge is not None
-        seed = study.protocol.seed
-
-        def held() -> Iterator[tuple[str, tuple[tuple[str, int], ...], JudgePacket]]:
-            return calls.packets(study.dossiers(), seed)
-
-        slots = Slots(key for key, _, _ in held())
-        requests = Requests(slots)
-        for key, _, packet in held():
-            requests.add((key,), calls.request_of(collection.judging, judge_prompt(packet)))
-        with self._tally(study, attempts_of(judge.name), collection.judging, slots, requests) as tally:
+        settings, seed = collection.judging, study.protocol.seed
+        with self._replies(study, attempts_of(judge.name), settings, partial(self._packets, study)) as tally:
             stored = {d.question.question_id: d.judgments.get(judge.name) for d in study.dossiers()}
-            for key, cells, packet in held():
+            for key, cells, packet in self._packets(study):
                 reply = tally.get((key,))
                 # the offline judge of this version made the replies, so they can be made again
                 if offline and reply and reply.reading.text != read(200, lexical.reply(judge_prompt(packet))).text:
@@ -114,6 +107,32 @@ class CallChecks(Contents):
                 made = calls.judgment_of(key, cells, seed, reply) if reply else None
                 if made != stored.get(key):
                     self._fail("C20", f"The labels of {key!r} are not what the judge replied.")
+            expected = calls.label_counts(self._packets(study), tally, seed, len(tally.slots))
+        known = controls.of(study)
+        if known:
+            held = partial(controls.packets, known, seed)
+            with self._replies(study, controls_of(judge.name), settings, held) as tally:
+                expected |= controls.counts(known, seed, tally)
+        self._counted("judgments", {**expected, **instructions.flagged(study)})
+
+    def _packets(self, study: Study) -> Iterator[calls.Packet]:
+        return calls.packets(study.dossiers(), study.protocol.seed)
+
+    def _replies(self, study: Study, member: str, settings: Calls, held: Callable[[], Iterator[calls.Packet]]) -> Tally:
+        slots = Slots(key for key, _, _ in held())
+        requests = Requests(slots)
+        for key, _, packet in held():
+            requests.add((key,), calls.request_of(settings, judge_prompt(packet)))
+        return self._tally(study, member, settings, slots, requests)
+
+    def _counted(self, gate: str, expected: dict[str, int]) -> None:
+        """What a lock counts is what there is; an older lock counts less, and another rule flags other texts."""
+        lock = next(lock for lock in self.chain if lock.gate == gate)
+        if lock.counts.get("instruction_rule") != expected.get("instruction_rule"):
+            expected = {name: value for name, value in expected.items() if not name.startswith("instruction")}
+        for name, value in expected.items():
+            if lock.counts.get(name, value) != value:
+                self._fail("C20", f"The {gate} lock counts {name} {lock.counts[name]:,}, the calls give {value:,}.")
 
 
 class Requests:

@@ -76,7 +76,7 @@ def _locks(comparison: Comparison) -> None:
     cells = []
     for lock in locks:
         files = "<br>".join(f"{plain(f['path'])} <span class='mut'>{_size(f)}</span>" for f in lock["files"])
-        counts = ", ".join(f"{plain(k)} {plain(_number(v))}" for k, v in lock["counts"].items())
+        counts = ", ".join(f"{plain(k.replace('_', ' '))} {plain(_number(v))}" for k, v in lock["counts"].items())
         cells.append(
             (
                 f"{lock['number']:02d}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from audit_core.collection import TEMPLATE
@@ -50,11 +51,7 @@ def prepare(
             'adapter = "extractive"               # or "messages": any endpoint of the Messages protocol', generation
         )
     if judging:
-        text = text.replace(
-            'adapter = "none"                     # "none": the exact kernel stands alone; '
-            '"messages": a model judges blind',
-            judging,
-        )
+        text = re.sub(r"\[judging\]\n(.*\n)+?\n", lambda _: f"[judging]\n{judging}\n\n", text)
     if budget:
         text = text.replace("calls = 0                            # 0: no limit", budget)
     if not decision:

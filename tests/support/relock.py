@@ -11,6 +11,7 @@ from audit_core import ledger, locks
 from audit_core.codec import decode, encode
 from audit_core.results import arrays_of, compute
 from audit_core.study import PROTOCOL, RESULTS, Study, file_entry, gate_of, shape
+from audit_core.study.files import JUDGMENTS
 
 Records = dict[str, list[dict[str, Any]]]
 
@@ -49,7 +50,7 @@ def relock(
         "errors": sum(c["status"] != "ok" for c in cells),
         "attempts": sum(c.get("attempts", 1) for c in cells),
     }
-    judged = [r for m, items in records.items() if m.startswith("judgments/") and m.endswith("/cells.jsonl") for r in items]
+    judged = [r for m, items in records.items() if JUDGMENTS.fullmatch(m) for r in items]
     stored["judgments"] = {
         "labels": sum(len(r["labels"]) for r in judged),
         "attempts": sum(r.get("attempts", 1) for r in judged),

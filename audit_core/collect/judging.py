@@ -1,0 +1,90 @@
+"""One judge at work: its control packets first, then the study's packets, each with its own ledger of calls."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from audit_core import codec
+from audit_core.adapters import controls
+from audit_core.calls import Packet, judgments, label_counts, packets
+from audit_core.codec import Record
+from audit_core.collect.attempts import Attempts
+from audit_core.collect.caller import call_all, new_run
+from audit_core.collect.progress import Progress
+from audit_core.collect.senders import Sender
+from audit_core.collection import Calls
+from audit_core.prompts import judge_prompt
+from audit_core.study import Study, attempts_of, controls_of, judgments_of
+from audit_core.tally import Slots
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a judge said, ready to be locked.
+
+    Attributes:
+        ledgers: Records to write, by path.
+        present: Ledgers of calls.
+        counts: For the lock.
+    """
+
+    ledgers: Mapping[str, Iterator[Record]]
+    present: tuple[str, ...]
+    counts: Mapping[str, int]
+
+
+@contextlib.contextmanager
+def asked(
+    study: Study,
+    judge: str,
+    settings: Calls,
+    adapter: Sender,
+    known: Sequence[controls.Control],
+    progress: Progress,
+    pause: Callable[[float], object] | None,
+) -> Iterator[Asked]:
+    """Have a judge label every packet; resumes where an earlier run stopped, and labels while the block lasts.
+
+    Args:
+        study: With its answers locked.
+        judge: Name.
+        settings: Of its calls.
+        adapter: Answers.
+        known: Control packets; none where the protocol wants none.
+        progress: Called with what, done, total.
+        pause: Waits; replaced in tests.
+    """
+    seed, member = study.protocol.seed, attempts_of(judge)
+    counts: dict[str, int] = {}
+    if known:
+        counts |= _controls(study, controls_of(judge), settings, adapter, known, progress, pause)
+
+    def held() -> Iterator[Packet]:
+        return packets(study.dossiers(), seed)
+
+    slots = Slots(key for key, _, _ in held())
+    with Attempts(study.path / member, study.chain[-1].sha256, new_run(), slots) as attempts:
+        work = (((key,), partial(judge_prompt, packet)) for key, _, packet in held())
+        call_all(work, attempts, adapter, settings, budget=(0, 0), progress=progress, pause=pause)
+        counts = {**label_counts(held(), attempts.tally, seed, len(slots)), **counts}
+        made = map(codec.from_judgment, judgments(held(), attempts.tally, seed))
+        yield Asked({judgments_of(judge): made}, (member, *([controls_of(judge)] if known else [])), counts)
+
+
+def _controls(
+    study: Study,
+    member: str,
+    settings: Calls,
+    adapter: Sender,
+    known: Sequence[controls.Control],
+    progress: Progress,
+    pause: Callable[[float], object] | None,
+) -> dict[str, int]:
+    held = list(controls.packets(known, study.protocol.seed))
+    with Attempts(study.path / member, study.chain[-1].sha256, new_run(), Slots(key for key, _, _ in held)) as attempts:
+        work = (((key,), partial(judge_prompt, packet)) for key, _, packet in held)
+        call_all(work, attempts, adapter, settings, budget=(0, 0), progress=progress, pause=pause)
+        return controls.counts(known, study.protocol.seed, attempts.tally)
