@@ -54,16 +54,21 @@ def freeze(arguments: argparse.Namespace) -> Result:
 def run(arguments: argparse.Namespace) -> Result:
     """Do what is still open, up to the locked results."""
     from audit_core.collect import stages
+    from audit_core.collect.outlook import outlook
     from audit_core.results import estimate_study
     from audit_core.study import RESULTS, Study
 
     study = Study(arguments.study)
     facts: dict[str, Any] = stages.status(study)
     if arguments.dry_run:
-        left = facts["cells"] - facts.get("accepted", 0) if "answers" not in facts["closed"] else 0
-        facts["calls_left"] = left
-        text = rule(f"{left:,} answers are left to draw; the next gate is {facts['next'] or 'none'}; no call was made")
-        return facts, text, 0
+        left = outlook(study, stages.collection_of(study))
+        rows = [
+            [name, *(f"{part[key]:,}" for key in ("calls", "input_tokens", "output_tokens")), part.get("cost", "–")]
+            for name, part in left.items()
+        ]
+        head = ["left", "calls", "input tokens, about", "output tokens, at most", "cost, at most"]
+        closing = rule(f"the next gate is {facts['next'] or 'none'}; no call was made")
+        return {**facts, "left": left}, table(rows, head) + "\n" + closing, 0
     base = arguments.inputs or arguments.study.resolve().parent
     with Progress("run") as progress:
         closed = stages.run(study, base, now, progress.count, arguments.model_path)
