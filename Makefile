@@ -4,7 +4,7 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check bench screenshots collect-demo clean
+.PHONY: demo test check bench screenshots collect-demo collect-django clean
 
 demo: .venv/installed
 	$(BIN)/snapshot-audit demo --port $(PORT)
@@ -32,6 +32,13 @@ collect-demo: .venv/local
 	test -d collected/help-centre || $(BIN)/snapshot-audit freeze collected/protocol.toml
 	$(BIN)/snapshot-audit run collected/help-centre
 	$(BIN)/snapshot-audit verify collected/help-centre
+
+# The same pipeline over real documentation, fetched once (63 MB): data/corpora/django-docs/README.md.
+collect-django: .venv/local
+	$(BIN)/python scripts/collect_django.py collected/django
+	test -d collected/django/django-docs || $(BIN)/snapshot-audit freeze collected/django/protocol.toml
+	$(BIN)/snapshot-audit run collected/django/django-docs
+	$(BIN)/snapshot-audit verify collected/django/django-docs
 
 clean:
 	rm -rf .venv demo
