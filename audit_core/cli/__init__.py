@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands
+from audit_core.cli import collecting, commands, judging
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -145,6 +145,13 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("second", metavar="SECOND")
     sub.add_argument("--old", help="old state (default: the first study's endpoints)")
     sub.add_argument("--new", help="new state")
+
+    sub = command("check-judge", judging.check_judge, "Compare a judge's labels with a reader's, sorted by hand.")
+    sub.add_argument("study", metavar="STUDY")
+    sub.add_argument("labels", metavar="LABELS", type=Path, nargs="?", help="a filled sheet")
+    sub.add_argument(
+        "--sheet", type=Path, metavar="FILE", help="write a blank sheet: answers without state, gold or label"
+    )
 
     command("claims", commands.claims, "Recompute the published figures from the bundled studies.")
 

@@ -97,7 +97,7 @@ def estimate(arguments: argparse.Namespace) -> Result:
                 "Run snapshot-audit verify to see which; locked results are never overwritten.",
             )
         )
-    rows = [_public(as_row(from_record(estimate))) for estimate in record["estimates"]]
+    rows = [public(as_row(from_record(estimate))) for estimate in record["estimates"]]
     judges = {judge.name: judge.description for judge in study.protocol.judges}
     facts = {
         "study": study.protocol.study_id,
@@ -121,7 +121,8 @@ def estimate(arguments: argparse.Namespace) -> Result:
     return facts, text, 0
 
 
-def _public(row: Facts) -> Facts:
+def public(row: Facts) -> Facts:
+    """An estimate as commands print it, its interval as one pair."""
     low, high = row.pop("low"), row.pop("high")
     return {**row, "interval": None if low is None else [low, high]}
 
@@ -163,7 +164,7 @@ def explore(arguments: argparse.Namespace) -> Result:
                 )
             )
     found = live.pair_estimates(answers, arguments.old, arguments.new, questions)
-    rows = [_public(as_row(estimate)) for estimate in found]
+    rows = [public(as_row(estimate)) for estimate in found]
     facts = {"study": study.protocol.study_id, "status": "exploratory", "estimates": rows}
     return facts, estimate_table(rows) + "\n" + rule("exploratory: computed now, never part of a decision"), 0
 
@@ -195,7 +196,7 @@ def compare(arguments: argparse.Namespace) -> Result:
             )
     kernels = [kernel for kernel in a.kernels if kernel in b.kernels]
     settings = settings_of(first.protocol)
-    rows = [_public(as_row(e)) for kernel in kernels for e in paired_churn(a, b, kernel, old, new, settings)]
+    rows = [public(as_row(e)) for kernel in kernels for e in paired_churn(a, b, kernel, old, new, settings)]
     facts = {"first": first.protocol.study_id, "second": second.protocol.study_id, "estimates": rows}
     return facts, estimate_table(rows), 0
 
