@@ -24,7 +24,8 @@ def request_of(settings: Calls, prompt: str) -> dict[str, Any]:
         return {"model": "extractive-1", "messages": content, "seed": settings.seed}
     if settings.adapter == "lexical":
         return {"model": "lexical-1", "messages": content}
-    body: dict[str, Any] = {"model": settings.model, "max_tokens": settings.max_tokens, "messages": content}
+    own = {"model": settings.model, "max_tokens": settings.max_tokens, "messages": content}
+    body: dict[str, Any] = {**settings.parameters, **own}
     if settings.temperature:
         body["temperature"] = settings.temperature  # decimal text in the digest; a number on the wire
     return body

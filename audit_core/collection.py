@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from audit_core.codec import CodecError, encode
 from audit_core.errors import InputError, Problem
 from audit_core.model import State
 from audit_core.normalize import RULES
@@ -24,10 +25,12 @@ GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages")
 EMBEDDED_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 TRANSPORTS = ("calls", "batch")
+"""One request a call, or Message Batches."""
 JUDGE_TOKENS = 4096
 """Most tokens of a judge's reply where the protocol names no other number: labels of 28 answers fit."""
-"""One request a call, or Message Batches."""
 
+OWN = ("model", "max_tokens", "messages", "temperature", "stream", "tools")
+"""Fields of a request that have their own place in the protocol, or none."""
 BOUND = ("prompts", "models", "code", "control_packets")
 """What ``freeze`` adds to the stored collection: digests of prompts, facts of models and of this program, controls."""
 
@@ -51,6 +54,7 @@ class Calls:
         transport: One of `TRANSPORTS`.
         batch_size: Most calls of one batch.
         rate: Most calls in a minute; 0 for no limit. Batches have none.
+        parameters: Further fields of each request, such as ``output_config`` or ``thinking``, sent as they are.
     """
 
     adapter: str
@@ -68,6 +72,7 @@ class Calls:
     transport: str = "calls"
     batch_size: int = 1000
     rate: int = 0
+    parameters: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +163,7 @@ characters = 1200                    # most characters of a passage that are sho
 
 [generation]
 adapter = "extractive"               # or "messages": any endpoint of the Messages protocol
+                                     # or "embedded": a small language model on this machine (the extra [local])
 # model = "…"                        # with "messages"
 # base_url = "https://…"
 # key_variable = "ANTHROPIC_API_KEY" # the key itself is never stored
@@ -167,6 +173,8 @@ concurrency = 1
 tries = 5
 deadline = 180                       # seconds for one call
 seed = "1"
+# temperature = ""                   # decimal text; "" leaves sampling to the service
+# parameters = { output_config = { effort = "low" } }   # further fields of each request, sent as they are
 # rate = 0                           # most calls in a minute; 0: no limit
 # transport = "calls"                # or "batch", with "messages": Message Batches, batch_size calls in each
 # batch_size = 1000
@@ -246,6 +254,14 @@ def _name(value: Any) -> bool:
 
 def _decimal(value: Any) -> bool:
     return type(value) is str and (value == "" or (bool(DECIMAL.fullmatch(value)) and Fraction(value) >= 0))
+
+
+def _parameters(value: Any) -> bool:
+    try:
+        encode(value)
+    except CodecError:
+        return False
+    return type(value) is dict and not value.keys() & set(OWN)
 
 
 def _texts(value: Any) -> bool:
@@ -408,6 +424,7 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 6
         decimal("temperature"), decimal("input_price"), decimal("output_price"),
         transport=transport, batch_size=get(table, "batch_size", _whole(1, 100_000), "1 to 100,000", base.batch_size),
         rate=get(table, "rate", _whole(0, 1_000_000), "0 or more", base.rate),
+        parameters=get(table, "parameters", _parameters, f"a table without floats and without {', '.join(OWN)}", {}),
     )  # fmt: skip
 
 

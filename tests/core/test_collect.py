@@ -437,6 +437,29 @@ def test_protocol_faults_come_all_at_once(tmp_path: Path) -> None:
             read_toml(toml)
 
 
+@pytest.mark.parametrize("value", ["{ heat = 0.5 }", '{ model = "other" }', "{ stream = true }", "[]", '"effort"'])
+def test_parameters_that_cannot_be_sent_as_they_are_are_refused(tmp_path: Path, value: str) -> None:
+    toml = prepare(tmp_path)
+    toml.write_text(toml.read_text().replace("concurrency = 1", f"concurrency = 1\nparameters = {value}"))
+    with pytest.raises(InputError, match="parameters is not what it must be"):
+        read_toml(toml)
+
+
+def test_parameters_and_temperature_reach_the_service_and_are_in_the_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", KEY)
+    more = 'parameters = { output_config = { effort = "low" } }\ntemperature = "0.5"'
+    with Service(lambda _s, _n: Scripted()) as service:
+        toml = prepare(tmp_path, questions=2, generation=messages(service.url) + "\n" + more)
+        study = stages.freeze(toml, tmp_path / "study", CREATED)
+        stages.run(study, tmp_path, now)
+        bodies = [seen.body for seen in service.seen if seen.path == "/v1/messages"]
+    assert len(bodies) == 2 * 3 * 2
+    assert all(b["output_config"] == {"effort": "low"} and b["temperature"] == 0.5 for b in bodies)
+    assert outcomes(study.path)["C19"] == "passed"
+
+
 def test_collection_round_trip(tmp_path: Path) -> None:
     _, collection = read_toml(prepare(tmp_path))
     assert from_record(codec.decode(codec.encode(to_record(collection)))) == collection
