@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import partial
+from math import ceil
 from typing import Any, Protocol
 
 from audit_core.codec import CodecError, parse
@@ -12,6 +14,7 @@ from audit_core.model import Cell, Dossier, Judgment
 from audit_core.outcomes import answer_of
 from audit_core.prompts import JudgePacket, answer_prompt, packet_order
 from audit_core.schedule import Call, rows_of
+from audit_core.selection import select
 from audit_core.study import Study
 from audit_core.study.passages import Passages
 from audit_core.tally import Accepted, Key
@@ -24,7 +27,8 @@ def request_of(settings: Calls, prompt: str) -> dict[str, Any]:
         return {"model": "extractive-1", "messages": content, "seed": settings.seed}
     if settings.adapter == "lexical":
         return {"model": "lexical-1", "messages": content}
-    own = {"model": settings.model, "max_tokens": settings.max_tokens, "messages": content}
+    most = "max_completion_tokens" if settings.adapter == "openai" else "max_tokens"
+    own = {"model": settings.model, most: settings.max_tokens, "messages": content}
     body: dict[str, Any] = {**settings.parameters, **own}
     if settings.temperature:
         body["temperature"] = settings.temperature  # decimal text in the digest; a number on the wire
@@ -73,6 +77,21 @@ def packets(dossiers: Iterable[Dossier], seed: str) -> Iterator[Packet]:
             order = packet_order(seed, question.question_id, len(held))
             packet = JudgePacket(question.text or question.question_id, tuple(held[i].answer or "" for i in order))
             yield question.question_id, tuple((c.state, c.repeat) for c in held), packet
+
+
+def sampled(held: Callable[[], Iterator[Packet]], seed: str, share: str) -> Iterator[Packet]:
+    """The packets that a second judge sees: a share of the questions, rounded up, by a hash of seed and id.
+
+    Args:
+        held: Gives all packets, as often as it is called.
+        seed: Of the protocol.
+        share: Decimal text; "1" for all.
+    """
+    if Fraction(share) == 1:
+        return held()
+    keys = [key for key, _, _ in held()]
+    chosen = set(select(keys, f"second judge {seed}", ceil(Fraction(share) * len(keys))))
+    return (packet for packet in held() if packet[0] in chosen)
 
 
 def cells_of(calls: Iterable[Call], accepted: Replies) -> Iterator[Cell]:

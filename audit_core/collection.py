@@ -22,14 +22,14 @@ from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rul
 from audit_core.sources import ENGINES, RETRIEVERS, Parent, Search, columns, search
 
 GENERATORS = ("extractive", "embedded", "messages")
-JUDGES = ("none", "lexical", "embedded", "messages")
+JUDGES = ("none", "lexical", "embedded", "messages", "openai")
 EMBEDDED_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 TRANSPORTS = ("calls", "batch")
 """One request a call, or Message Batches."""
 JUDGE_TOKENS = 4096
 """Most tokens of a judge's reply where the protocol names no other number: labels of 28 answers fit."""
 
-OWN = ("model", "max_tokens", "messages", "temperature", "stream", "tools")
+OWN = ("model", "max_tokens", "max_completion_tokens", "messages", "temperature", "stream", "tools")
 """Fields of a request that have their own place in the protocol, or none."""
 BOUND = ("prompts", "models", "code", "control_packets")
 """What ``freeze`` adds to the stored collection: digests of prompts, facts of models and of this program, controls."""
@@ -98,7 +98,9 @@ class Collection:
         question_columns, gold_columns, corpus_columns: Names of columns, by role, where a file uses others.
         search: How a retriever outside the embedded one is reached.
         parent: The study that this one repeats; None for a study of its own.
-        controls: Whether the judge gets control packets with known labels too.
+        controls: Whether each judge gets control packets with known labels too.
+        second: Adapter of a second judge; None for none. It labels after the judgments are locked.
+        share: Of the questions that the second judge sees, decimal text.
     """
 
     questions: str
@@ -123,6 +125,8 @@ class Collection:
     search: Search = field(default_factory=Search)
     parent: Parent | None = None
     controls: bool = False
+    second: Calls | None = None
+    share: str = "1"
 
 
 TEMPLATE = """\
@@ -183,8 +187,12 @@ seed = "1"
 
 [judging]
 adapter = "none"                     # "none": the exact kernel stands alone; "lexical": offline, weak; or a model,
-                                     # blind: "embedded", "messages"
-controls = false                     # true: the judge gets 40 packets with known labels too
+                                     # blind: "embedded", "messages", "openai"
+controls = false                     # true: each judge gets 40 packets with known labels too
+
+# [second_judge]                     # labels after the first one is locked; how far both agree is estimated
+# adapter = "lexical"                # any but "none", with the keys that [judging] has
+# share = "0.25"                     # of the questions, by a hash; "1" for all
 
 [estimation]
 normalization = "nq_open/1"          # or "triviaqa/1"
@@ -320,12 +328,14 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         reader.fault("the ladder is not nested", "shards that do not fall", list(reach.values()), "[ladder]")
     judging = _calls(reader, "judging", JUDGES, most=JUDGE_TOKENS)
     generation = _calls(reader, "generation", GENERATORS)
+    second, share = _second(reader, judging.adapter)
     rule = _decision(reader, judging.adapter)
-    judges = (
-        ()
-        if judging.adapter == "none"
-        else (Judge("primary", "primary", True, f"{judging.adapter} {judging.model}".strip()),)
+    judges: tuple[Judge, ...] = (
+        () if judging.adapter == "none" else (Judge("primary", "primary", True, _words(judging)),)
     )
+    if second:
+        sample = "" if Fraction(share) == 1 else f", on a hash sample of {share} of the questions"
+        judges += (Judge("second", "supplementary", True, _words(second) + sample),)
     protocol = Protocol(
         study_id=get("study", "id", lambda v: _text(v) and bool(STUDY_ID.fullmatch(v)),
                      "lower-case letters, digits, _ . -", "", need=True) or "study",
@@ -357,6 +367,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
         corpus_columns=columns(reader, "corpus"), search=found,
         controls=get("judging", "controls", lambda v: type(v) is bool, "true or false", False),
+        second=second, share=share,
     )  # fmt: skip
     return protocol, collection
 
@@ -395,6 +406,25 @@ def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
     return tuple(states), reach
 
 
+def _words(calls: Calls) -> str:
+    return f"{calls.adapter} {calls.model}".strip()
+
+
+def _second(reader: _Reader, first: str) -> tuple[Calls | None, str]:
+    """A second judge and its share of the questions, where the protocol names one."""
+    if "second_judge" not in reader.document:
+        reader.known["second_judge"] = set()
+        return None, "1"
+    share = reader.get("second_judge", "share", _share, 'decimal text above 0, at most "1"', "1")
+    if first == "none":
+        reader.fault("a second judge needs a first", "an adapter in [judging]", "none", "[second_judge]")
+    return _calls(reader, "second_judge", JUDGES[1:], most=JUDGE_TOKENS), share
+
+
+def _share(value: Any) -> bool:
+    return type(value) is str and bool(DECIMAL.fullmatch(value)) and 0 < Fraction(value) <= 1
+
+
 def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 64) -> Calls:
     get, base = reader.get, Calls("", max_tokens=most)
     adapter = get(table, "adapter", _one_of(adapters), "one of " + ", ".join(adapters), adapters[0], need=True)
@@ -402,7 +432,7 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 6
     model = get(table, "model", _text, "text", "")
     if adapter == "embedded" and not model:
         model = EMBEDDED_MODEL
-    if adapter == "messages":
+    if adapter in ("messages", "openai"):
         if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]*)?", url):
             reader.fault("base_url is not an address", "https://HOST", repr(url), f"[{table}]")
         if not model:
@@ -415,7 +445,8 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 6
     if transport == "batch" and adapter != "messages":
         reader.fault("only a service takes batches", 'the adapter "messages"', adapter, f"[{table}]")
     return Calls(
-        adapter, model, url, get(table, "key_variable", _name, "a name", base.key_variable),
+        adapter, model, url,
+        get(table, "key_variable", _name, "a name", "OPENAI_API_KEY" if adapter == "openai" else base.key_variable),
         get(table, "max_tokens", _whole(1, 20_000), "1 to 20,000", base.max_tokens),
         get(table, "seed", _text, "text", base.seed),
         get(table, "concurrency", _whole(1, 64), "1 to 64", base.concurrency),
@@ -477,6 +508,7 @@ def from_record(record: dict[str, Any]) -> Collection:
                 "shards": tuple(fields["shards"]),
                 "generation": Calls(**fields["generation"]),
                 "judging": Calls(**fields["judging"]),
+                **({"second": Calls(**fields["second"])} if fields.get("second") else {}),
                 **({"search": _search(fields["search"])} if "search" in fields else {}),
                 **({"parent": Parent(**fields["parent"])} if fields.get("parent") else {}),
             }

@@ -87,7 +87,9 @@ def read(status: int | None, body: bytes) -> Reading:
 
 
 def message_reading(message: Any) -> Reading:
-    """Classify a message object, as it stands in a response or in a batch's results."""
+    """Classify a message object, as it stands in a response or a batch's results; a chat completion is read as one."""
+    if isinstance(message, dict) and message.get("object") == "chat.completion":
+        message = _of_completion(message)
     if not isinstance(message, dict) or message.get("type") != "message" or message.get("role") != "assistant":
         return Reading("transport_invalid", reason="not a message")
     blocks, stop = message.get("content"), message.get("stop_reason")
@@ -112,6 +114,29 @@ def message_reading(message: Any) -> Reading:
         "accepted", kind, text, model if isinstance(model, str) else None, stop,
         message_id if isinstance(message_id, str) else None, counts, reason,
     )  # fmt: skip
+
+
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+
+
+def _of_completion(completion: dict[str, Any]) -> Any:
+    """A chat completion in the form of a message; None where it is not complete."""
+    choices = completion.get("choices")
+    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+    said = choice.get("message") if isinstance(choice, dict) else None
+    stop = choice.get("finish_reason") if isinstance(choice, dict) else None
+    if not isinstance(said, dict) or not isinstance(stop, str):
+        return None
+    usage = completion.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    refused = said.get("refusal")
+    text = said.get("content") if refused is None else refused
+    return {
+        "type": "message", "role": said.get("role"), "id": completion.get("id"), "model": completion.get("model"),
+        "content": [] if text is None else [{"type": "text", "text": text}],
+        "stop_reason": "refusal" if refused is not None else _STOPS.get(stop, stop),
+        "usage": {"input_tokens": counts.get("prompt_tokens"), "output_tokens": counts.get("completion_tokens")},
+    }  # fmt: skip
 
 
 def _kind(stop: str, text: str) -> tuple[Kind, str]:

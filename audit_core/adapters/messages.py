@@ -100,22 +100,27 @@ class Messages:
         return Reply(None, b"", None, None, "deadline", _elapsed(start))
 
     def _send(self, path: str, body: dict[str, Any] | None, start: float) -> Reply:
-        import anthropic
-
+        package = self._package()
         try:
             if body is None:
                 response = self._client.get(path, cast_to=_raw_type())
             else:
                 response = self._client.post(path, body=body, cast_to=_raw_type())
-        except anthropic.APIStatusError as error:
+        except package.APIStatusError as error:
             return _of(error.response, start)
-        except anthropic.APITimeoutError:
+        except package.APITimeoutError:
             return Reply(None, b"", None, None, "timeout", _elapsed(start))
-        except anthropic.APIConnectionError:
+        except package.APIConnectionError:
             return Reply(None, b"", None, None, "connection", _elapsed(start))
         except Exception as error:  # a cut or broken body surfaces as many types; none may carry headers out of here
             return Reply(None, b"", None, None, type(error).__name__, _elapsed(start))
         return _of(response, start)
+
+    @staticmethod
+    def _package() -> Any:
+        import anthropic
+
+        return anthropic
 
     def close(self) -> None:
         """Close connections."""

@@ -82,8 +82,10 @@ def run(arguments: argparse.Namespace) -> Result:
         ["gate", "counts", "note"],
     )
     for lock in study.chain:
-        if "controls" in lock.counts:
-            text += f"\ncontrols {lock.counts['controls_right']} of {lock.counts['controls']} right"
+        for who in ("", "second_"):
+            if f"{who}controls" in lock.counts:
+                right, every = (lock.counts[f"{who}{name}"] for name in ("controls_right", "controls"))
+                text += f"\n{who.replace('_', ' judge: ')}controls {right} of {every} right"
     return facts, text + "\n" + rule(f"the last lock is {study.chain[-1].sha256}"), 0
 
 

@@ -31,14 +31,21 @@ def code_facts() -> dict[str, str]:
 def prompt_facts(collection: Collection) -> dict[str, str]:
     """Digests of what generator and judge are shown, and of the offline judge's coefficients where it judges."""
     found = {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())}
-    return found | ({"lexical": lexical.model()[1]} if collection.judging.adapter == "lexical" else {})
+    used = {calls.adapter for calls in (collection.judging, collection.second) if calls}
+    return found | ({"lexical": lexical.model()[1]} if "lexical" in used else {})
 
 
 def described(judges: Sequence[Judge], collection: Collection) -> tuple[Judge, ...]:
     """The judges, the offline one with what is known of its quality."""
-    if collection.judging.adapter != "lexical":
-        return tuple(judges)
-    return tuple(replace(j, description=lexical.description()) if j.role == "primary" else j for j in judges)
+    adapters = {"primary": collection.judging, "supplementary": collection.second}
+
+    def of(judge: Judge) -> Judge:
+        calls = adapters[judge.role]
+        if calls is None or calls.adapter != "lexical":
+            return judge
+        return replace(judge, description=judge.description.replace("lexical", lexical.description(), 1))
+
+    return tuple(map(of, judges))
 
 
 def model_facts(calls: Calls, model_path: Path | None, say: embedded.Say) -> dict[str, Any]:

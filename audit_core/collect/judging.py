@@ -9,7 +9,7 @@ from functools import partial
 
 from audit_core import codec
 from audit_core.adapters import controls
-from audit_core.calls import Packet, judgments, label_counts, packets
+from audit_core.calls import Packet, judgments, label_counts, packets, sampled
 from audit_core.codec import Record
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
@@ -18,6 +18,7 @@ from audit_core.collect.senders import Sender
 from audit_core.collection import Calls
 from audit_core.prompts import judge_prompt
 from audit_core.study import Study, attempts_of, controls_of, judgments_of
+from audit_core.study.files import AT_ONCE
 from audit_core.tally import Slots
 
 
@@ -45,6 +46,8 @@ def asked(
     known: Sequence[controls.Control],
     progress: Progress,
     pause: Callable[[float], object] | None,
+    folder: str = AT_ONCE,
+    share: str = "1",
 ) -> Iterator[Asked]:
     """Have a judge label every packet; resumes where an earlier run stopped, and labels while the block lasts.
 
@@ -56,14 +59,16 @@ def asked(
         known: Control packets; none where the protocol wants none.
         progress: Called with what, done, total.
         pause: Waits; replaced in tests.
+        folder: Where its ledgers stand.
+        share: Of the questions that it sees.
     """
-    seed, member = study.protocol.seed, attempts_of(judge)
+    seed, member = study.protocol.seed, attempts_of(judge, folder)
     counts: dict[str, int] = {}
     if known:
-        counts |= _controls(study, controls_of(judge), settings, adapter, known, progress, pause)
+        counts |= _controls(study, controls_of(judge, folder), settings, adapter, known, progress, pause)
 
     def held() -> Iterator[Packet]:
-        return packets(study.dossiers(), seed)
+        return sampled(lambda: packets(study.dossiers(), seed), seed, share)
 
     slots = Slots(key for key, _, _ in held())
     with Attempts(study.path / member, study.chain[-1].sha256, new_run(), slots) as attempts:
@@ -71,7 +76,8 @@ def asked(
         call_all(work, attempts, adapter, settings, budget=(0, 0), progress=progress, pause=pause)
         counts = {**label_counts(held(), attempts.tally, seed, len(slots)), **counts}
         made = map(codec.from_judgment, judgments(held(), attempts.tally, seed))
-        yield Asked({judgments_of(judge): made}, (member, *([controls_of(judge)] if known else [])), counts)
+        present = (member, *([controls_of(judge, folder)] if known else []))
+        yield Asked({judgments_of(judge, folder): made}, present, counts)
 
 
 def _controls(

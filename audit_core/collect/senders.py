@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from audit_core.adapters import embedded, extractive, lexical
+from audit_core.adapters import completions, embedded, extractive, lexical
 from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collect.facts import check_weights
 from audit_core.collection import Calls
@@ -81,8 +81,12 @@ class Remote:
                 )
             )
         self._key = key
-        self._messages = Messages(Endpoint(calls.base_url, key, float(calls.deadline)))
+        self._messages = self._client(Endpoint(calls.base_url, key, float(calls.deadline)))
         self.origin = calls.base_url
+
+    @staticmethod
+    def _client(endpoint: Endpoint) -> Messages:
+        return Messages(endpoint)
 
     def send(self, request: dict[str, Any], attempt: str) -> Reply:
         """One call, one request."""
@@ -105,6 +109,14 @@ class Remote:
         self._messages.close()
 
 
+class Completions(Remote):
+    """An OpenAI-compatible endpoint."""
+
+    @staticmethod
+    def _client(endpoint: Endpoint) -> Messages:
+        return completions.Completions(endpoint)
+
+
 def sender(
     calls: Calls, frozen: dict[str, Any], model_path: Path | None = None, say: embedded.Say = lambda *_: None
 ) -> Sender:
@@ -122,4 +134,4 @@ def sender(
         return Local(lambda prompt, _attempt: lexical.reply(prompt))
     if calls.adapter == "embedded":
         return Embedded(calls, frozen, model_path, say)
-    return Remote(calls)
+    return (Completions if calls.adapter == "openai" else Remote)(calls)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from audit_core.collect import evidence, frozen, inputs
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
-from audit_core.collect.judging import asked
+from audit_core.collect.judging import Asked, asked
 from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
 from audit_core.collection import Collection, from_record, read_toml, to_record
@@ -31,6 +33,7 @@ from audit_core.study import (
     CELLS,
     COLLECTION,
     GOLD,
+    LATER,
     NONCE,
     PASSAGES,
     PRIMARY,
@@ -105,6 +108,7 @@ def freeze(
         "models": {
             "generation": model_facts(collection.generation, model_path, progress),
             "judging": model_facts(collection.judging, model_path, progress),
+            **({"second": model_facts(collection.second, model_path, progress)} if collection.second else {}),
         },
         "code": code_facts(),
         **({"control_packets": controls.shipped()} if collection.controls else {}),
@@ -258,20 +262,54 @@ def judge_answers(
         close_gate(study, "judgments", done.ledgers, counts, present=done.present, created=created)
 
 
-def unlock_gold(study: Study, base: Path, created: str) -> None:
-    """Open the gold: only when answers and judgments are locked, and only the gold that was sealed."""
+@contextmanager
+def _second_judge(
+    study: Study, progress: Progress, pause: Callable[[float], None] | None, model_path: Path | None
+) -> Iterator[Asked]:
+    """What the second judge says, where the protocol names one; it sees nothing of the first one's labels."""
+    collection, models = frozen_of(study)
+    judge = next((j for j in study.protocol.judges if j.role == "supplementary"), None)
+    if collection.second is None or judge is None:
+        yield Asked({}, (), {})
+        return
+    with (
+        closing(sender(collection.second, models.get("second", {}), model_path, progress)) as adapter,
+        asked(study, judge.name, collection.second, adapter, controls.of(study), progress, pause,
+              folder=LATER, share=collection.share) as done,
+    ):  # fmt: skip
+        yield replace(done, counts={f"{judge.name}_{name}": value for name, value in done.counts.items()})
+
+
+def unlock_gold(
+    study: Study,
+    base: Path,
+    created: str,
+    progress: Progress = Quiet,
+    pause: Callable[[float], None] | None = None,
+    model_path: Path | None = None,
+) -> None:
+    """Open the gold: only when answers and judgments are locked, and only the gold that was sealed.
+
+    A second judge labels before that; the gold's lock holds its labels, so no lock before it depends on them.
+    """
     study.need("judgments")
     collection = collection_of(study)
-    if not collection.gold:
+    with _second_judge(study, progress, pause, model_path) as second:
+        held, files = _gold(study, base, collection) if collection.gold else ([], {})
         close_gate(
             study,
             "gold",
-            {},
-            {"questions": 0},
+            {**second.ledgers, **({GOLD: held} if held else {})},
+            {"questions": len(held), **second.counts},
+            files=files,
+            present=second.present,
             created=created,
             note="The protocol names no gold, so exact match is not measured.",
         )
-        return
+
+
+def _gold(study: Study, base: Path, collection: Collection) -> tuple[list[codec.Record], dict[str, bytes]]:
+    """Gold that matches its seal, and the nonce."""
     ids = [q.question_id for q in study.questions()]
     records = list(map(codec.from_gold, inputs.gold(base / collection.gold, ids, collection.gold_columns)))
     secret = nonce_file(base, study.protocol)
@@ -296,7 +334,7 @@ def unlock_gold(study: Study, base: Path, created: str) -> None:
                 "Restore the gold and its nonce.",
             )
         )
-    close_gate(study, "gold", {GOLD: records}, {"questions": len(records)}, files={NONCE: nonce}, created=created)
+    return records, {NONCE: nonce}
 
 
 STAGES = ("selection", "retrieval", "answers", "judgments", "gold")
@@ -316,7 +354,7 @@ def run(
         "retrieval": lambda: retrieve_evidence(study, base, now(), progress),
         "answers": lambda: answer_questions(study, now(), progress, model_path=model_path),
         "judgments": lambda: judge_answers(study, now(), progress, model_path=model_path),
-        "gold": lambda: unlock_gold(study, base, now()),
+        "gold": lambda: unlock_gold(study, base, now(), progress, model_path=model_path),
     }
     closed = [gate for gate in STAGES if gate not in done]
     for gate in closed:
@@ -339,4 +377,6 @@ def status(study: Study) -> dict[str, Any]:
     judge = study.protocol.primary_judge
     if judge and (path := study.path / attempts_of(judge.name)).is_file():
         found["judging"] = facts(path, collection.judging, collection.count)
+    if collection.second and (path := study.path / attempts_of("second", LATER)).is_file():
+        found["second_judge"] = facts(path, collection.second, ceil(Fraction(collection.share) * collection.count))
     return found

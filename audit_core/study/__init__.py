@@ -20,6 +20,7 @@ from audit_core.study.files import (
     COLLECTION,
     FINDINGS,
     GOLD,
+    LATER,
     NONCE,
     PASSAGES,
     PRIMARY,
@@ -32,6 +33,7 @@ from audit_core.study.files import (
     gate_of,
     gold_seal,
     judgments_of,
+    labels_of,
     shape,
 )
 from audit_core.study.reading import Study
@@ -44,6 +46,7 @@ __all__ = [
     "COLLECTION",
     "FINDINGS",
     "GOLD",
+    "LATER",
     "NONCE",
     "PASSAGES",
     "PRIMARY",
@@ -60,5 +63,6 @@ __all__ = [
     "gate_of",
     "gold_seal",
     "judgments_of",
+    "labels_of",
     "shape",
 ]

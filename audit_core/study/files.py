@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from audit_core import codec, ledger, locks
 from audit_core.codec import Field, Record, encode
@@ -69,23 +69,31 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
 }
 """Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
 
-JUDGMENTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
-JUDGE_ATTEMPTS = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")
+JUDGMENTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
+JUDGE_ATTEMPTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")
+AT_ONCE, LATER = "judgments", "supplement"
+"""Folders of judges: locked by the judgments' gate, or by the gold's, for a judge that came after it."""
 
 
-def judgments_of(judge: str) -> str:
+def judgments_of(judge: str, folder: str = AT_ONCE) -> str:
     """Path of a judge's labels inside the study."""
-    return f"judgments/{judge}/cells.jsonl"
+    return f"{folder}/{judge}/cells.jsonl"
 
 
-def attempts_of(judge: str) -> str:
+def attempts_of(judge: str, folder: str = AT_ONCE) -> str:
     """Path of a judge's calls inside the study."""
-    return f"judgments/{judge}/attempts.jsonl"
+    return f"{folder}/{judge}/attempts.jsonl"
 
 
-def controls_of(judge: str) -> str:
+def controls_of(judge: str, folder: str = AT_ONCE) -> str:
     """Path of a judge's calls for control packets inside the study; a ledger of their own, so that none is mixed up."""
-    return f"judgments/{judge}/controls.jsonl"
+    return f"{folder}/{judge}/controls.jsonl"
+
+
+def labels_of(judge: str, listed: Container[str]) -> str:
+    """Path of a judge's labels in a study whose locks list these files."""
+    later = judgments_of(judge, LATER)
+    return later if later in listed else judgments_of(judge)
 
 
 def shape(member: str) -> tuple[dict[str, Field], str] | None:
@@ -98,7 +106,7 @@ def shape(member: str) -> tuple[dict[str, Field], str] | None:
 def gate_of(member: str) -> str | None:
     """The gate that closes a file, or None for a file that a study does not have."""
     if JUDGMENTS.fullmatch(member) or JUDGE_ATTEMPTS.fullmatch(member):
-        return "judgments"
+        return "judgments" if member.startswith(AT_ONCE) else "gold"
     return {
         PROTOCOL: "protocol",
         COLLECTION: "protocol",

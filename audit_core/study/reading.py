@@ -25,7 +25,7 @@ from audit_core.study.files import (
     RESULTS_LIMIT,
     file_entry,
     gate_of,
-    judgments_of,
+    labels_of,
     shape,
 )
 
@@ -150,8 +150,9 @@ class Study:
         gold = _Groups(self._stream(GOLD), GOLD, codec.to_gold)
         labelled = codec.plain_judgment if self.trusted == "verified" else codec.to_judgment
         judges = {
-            judge.name: _Groups(self._stream(judgments_of(judge.name)), judgments_of(judge.name), labelled)
+            judge.name: _Groups(self._stream(member), member, labelled)
             for judge in self.protocol.judges
+            for member in [labels_of(judge.name, {name for lock in self.chain for name in lock.files})]
         }
         for question in self.questions():
             key = question.question_id

@@ -16,7 +16,8 @@ from audit_core.ledger import payload
 from audit_core.outcomes import read
 from audit_core.prompts import judge_prompt
 from audit_core.schedule import in_order
-from audit_core.study import ATTEMPTS, CELLS, COLLECTION, Study, attempts_of, controls_of
+from audit_core.study import ATTEMPTS, CELLS, COLLECTION, LATER, Study, attempts_of, controls_of
+from audit_core.study.files import AT_ONCE
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, Slots, Tally, reply_of
 from audit_core.verify.contents import Contents
@@ -44,8 +45,13 @@ class CallChecks(Contents):
             bound = record.pop("prompts", None) or {}
             collection = from_record(record)
             self._answers(study, collection)
-            if self.protocol.primary_judge and attempts_of(self.protocol.primary_judge.name) in listed:
-                self._labels(study, collection, offline=bound.get("lexical") == lexical.model()[1])
+            same = bound.get("lexical") == lexical.model()[1]  # the offline judge of this version
+            for judge in self.protocol.judges:
+                for folder, settings in ((AT_ONCE, collection.judging), (LATER, collection.second)):
+                    if settings and attempts_of(judge.name, folder) in listed:
+                        offline = same and settings.adapter == "lexical"
+                        share = collection.share if folder == LATER else "1"
+                        self._labels(study, judge.name, folder, settings, share, offline=offline)
         except AuditError as error:
             self._fail("C19", str(error.problems[0]))
             self._set("C20", "could not check", "The calls are not sound.")
@@ -93,30 +99,34 @@ class CallChecks(Contents):
             if left := sum(1 for _ in made):
                 self._fail("C20", f"{CELLS} lacks {left} cells that the calls gave.")
 
-    def _labels(self, study: Study, collection: Collection, *, offline: bool) -> None:
-        judge = study.protocol.primary_judge
-        assert judge is not None
-        settings, seed = collection.judging, study.protocol.seed
-        with self._replies(study, attempts_of(judge.name), settings, partial(self._packets, study)) as tally:
-            stored = {d.question.question_id: d.judgments.get(judge.name) for d in study.dossiers()}
-            for key, cells, packet in self._packets(study):
+    def _labels(self, study: Study, judge: str, folder: str, settings: Calls, share: str, *, offline: bool) -> None:
+        seed = study.protocol.seed
+
+        def held() -> Iterator[calls.Packet]:
+            return calls.sampled(lambda: calls.packets(study.dossiers(), seed), seed, share)
+
+        with self._replies(study, attempts_of(judge, folder), settings, held) as tally:
+            stored = {d.question.question_id: d.judgments[judge] for d in study.dossiers() if judge in d.judgments}
+            for key, cells, packet in held():
                 reply = tally.get((key,))
-                # the offline judge of this version made the replies, so they can be made again
+                # this version's offline judge made the replies, so they can be made again
                 if offline and reply and reply.reading.text != read(200, lexical.reply(judge_prompt(packet))).text:
                     self._fail("C20", f"The reply for {key!r} is not what the offline judge says.")
                 made = calls.judgment_of(key, cells, seed, reply) if reply else None
-                if made != stored.get(key):
-                    self._fail("C20", f"The labels of {key!r} are not what the judge replied.")
-            expected = calls.label_counts(self._packets(study), tally, seed, len(tally.slots))
+                if made != stored.pop(key, None):
+                    self._fail("C20", f"The labels of {key!r} are not what the judge {judge} replied.")
+            if stored:
+                self._fail("C20", f"{next(iter(stored))!r} has labels of {judge}, which was not asked about it.")
+            expected = calls.label_counts(held(), tally, seed, len(tally.slots))
         known = controls.of(study)
         if known:
-            held = partial(controls.packets, known, seed)
-            with self._replies(study, controls_of(judge.name), settings, held) as tally:
+            known_packets = partial(controls.packets, known, seed)
+            with self._replies(study, controls_of(judge, folder), settings, known_packets) as tally:
                 expected |= controls.counts(known, seed, tally)
-        self._counted("judgments", {**expected, **instructions.flagged(study)})
-
-    def _packets(self, study: Study) -> Iterator[calls.Packet]:
-        return calls.packets(study.dossiers(), study.protocol.seed)
+        if folder == AT_ONCE:
+            self._counted("judgments", {**expected, **instructions.flagged(study)})
+        else:
+            self._counted("gold", {f"{judge}_{name}": value for name, value in expected.items()})
 
     def _replies(self, study: Study, member: str, settings: Calls, held: Callable[[], Iterator[calls.Packet]]) -> Tally:
         slots = Slots(key for key, _, _ in held())

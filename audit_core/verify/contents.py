@@ -17,7 +17,7 @@ from audit_core.study import (
     QUESTIONS,
     RESULTS,
     gate_of,
-    judgments_of,
+    labels_of,
 )
 from audit_core.verify.structure import Structure
 
@@ -167,7 +167,8 @@ class Contents(Structure):
         tally = {"labels": 0, "attempts": 0}
         members, parts = [CELLS, QUESTIONS], []
         for judge in judges:
-            member = judgments_of(judge.name)
+            member = labels_of(judge.name, self._listed())
+            counted = tally if gate_of(member) == "judgments" else {"labels": 0, "attempts": 0}
             members.append(member)
             last, labelled = -1, 0
             for record in self._stream(member):
@@ -182,8 +183,8 @@ class Contents(Structure):
                     self._fail("C12", f"{where} is of an unknown question, twice or out of order.")
                 last = here
                 labelled += 1
-                tally["labels"] += len(judgment.labels)
-                tally["attempts"] += judgment.attempts or 1
+                counted["labels"] += len(judgment.labels)
+                counted["attempts"] += judgment.attempts or 1
                 if set(judgment.slots) != self.slots.get(judgment.question_id, set()):
                     self._fail("C12", f"{where} labels other cells than the question's answers.")
                 size = len(judgment.slots)

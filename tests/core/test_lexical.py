@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit_core import codec
-from audit_core.adapters import lexical
+from audit_core.adapters import controls, lexical
 from audit_core.adapters.wording import FEATURES, ONE, features, wording
 from audit_core.cli import main
 from audit_core.collect import stages
@@ -157,6 +157,20 @@ def test_the_description_says_how_good_it_is() -> None:
     held = lexical.model()[0]["held_out"]
     assert f"κ {float(held['kappa']):.2f}" in lexical.description()
     assert "against people" in lexical.description()
+
+
+def test_the_documented_quality_is_the_measured_one() -> None:
+    text = (Path(__file__).parents[2] / "docs/judges.md").read_text(encoding="utf-8")
+    model, _ = lexical.model()
+    for part in ("held_out", "held_out_short", "held_out_long"):
+        found = model[part]
+        low, high = found["kappa_interval"]
+        row = f"| {found['accuracy']} | {found['kappa']} [{low}, {high}] | {found['kappa_balanced']} | {found['auc']} |"
+        assert row in text
+        assert f"{found['pairs']:,}" in text
+    known = [json.loads(line.rstrip(",\n")) for line in controls.FILE.open(encoding="utf-8") if line.startswith(" {")]
+    right = sum(lexical.labels(c["question"], c["answers"]) == c["labels"] for c in known)
+    assert f"judge gets {right} of {len(known)}" in text
 
 
 def test_a_reply_labels_every_pair_and_obeys_no_answer() -> None:

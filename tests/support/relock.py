@@ -50,7 +50,7 @@ def relock(
         "errors": sum(c["status"] != "ok" for c in cells),
         "attempts": sum(c.get("attempts", 1) for c in cells),
     }
-    judged = [r for m, items in records.items() if JUDGMENTS.fullmatch(m) for r in items]
+    judged = [r for m, items in records.items() if JUDGMENTS.fullmatch(m) and m.startswith("judgments/") for r in items]
     stored["judgments"] = {
         "labels": sum(len(r["labels"]) for r in judged),
         "attempts": sum(r.get("attempts", 1) for r in judged),
