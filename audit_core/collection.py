@@ -24,6 +24,8 @@ from audit_core.sources import ENGINES, RETRIEVERS, Parent, Search, columns, sea
 GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages", "openai")
 EMBEDDED_MODEL = "qwen2.5-coder-1.5b-instruct-q4_k_m"
+SECOND = "second"
+"""Name of the second judge."""
 TRANSPORTS = ("calls", "batch")
 """One request a call, or Message Batches."""
 JUDGE_TOKENS = 4096
@@ -335,7 +337,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     )
     if second:
         sample = "" if Fraction(share) == 1 else f", on a hash sample of {share} of the questions"
-        judges += (Judge("second", "supplementary", True, _words(second) + sample),)
+        judges += (Judge(SECOND, "supplementary", True, _words(second) + sample),)
     protocol = Protocol(
         study_id=get("study", "id", lambda v: _text(v) and bool(STUDY_ID.fullmatch(v)),
                      "lower-case letters, digits, _ . -", "", need=True) or "study",

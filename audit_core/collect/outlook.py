@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from audit_core import codec
 from audit_core.adapters import controls
-from audit_core.calls import packets, planned
+from audit_core.calls import packets, planned, sampled
 from audit_core.codec import CodecError
 from audit_core.collect.progress import cost_of
-from audit_core.collection import Calls, Collection
+from audit_core.collection import SECOND, Calls, Collection
 from audit_core.prompts import answer_prompt, judge_prompt
-from audit_core.study import ATTEMPTS, Study, attempts_of
+from audit_core.study import ATTEMPTS, LATER, Study, attempts_of
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, key_of
 
@@ -29,9 +31,9 @@ def outlook(study: Study, collection: Collection) -> dict[str, Any]:
     """Calls that are left, with about how many tokens they read, and at most how many they write.
 
     Returns:
-        ``answers`` and ``judging``, each with ``calls``, ``input_tokens`` (about; an upper bound while the evidence is
-        not locked), ``output_tokens`` (at most) and, where there are prices, ``cost`` as decimal text; no tokens
-        for an adapter without a model.
+        ``answers``, ``judging`` and ``second_judge``, each with ``calls``, ``input_tokens`` (about; an upper bound
+        while the evidence is not locked), ``output_tokens`` (at most) and, where there are prices, ``cost`` as decimal
+        text; no tokens for an adapter without a model.
     """
     closed = {lock.gate for lock in study.chain}
     found = {}
@@ -39,7 +41,11 @@ def outlook(study: Study, collection: Collection) -> dict[str, Any]:
         found["answers"] = _sum(collection.generation, _answers(study, collection, closed))
     judge = study.protocol.primary_judge
     if judge is not None and "judgments" not in closed:
-        found["judging"] = _sum(collection.judging, _packets(study, collection, judge.name, closed))
+        attempts = study.path / attempts_of(judge.name)
+        found["judging"] = _sum(collection.judging, _packets(study, collection, attempts, "1", closed))
+    if collection.second is not None and "gold" not in closed:
+        attempts = study.path / attempts_of(SECOND, LATER)
+        found["second_judge"] = _sum(collection.second, _packets(study, collection, attempts, collection.share, closed))
     return found
 
 
@@ -70,18 +76,19 @@ def _answers(study: Study, collection: Collection, closed: set[str]) -> Iterable
                 yield len(prompt())
 
 
-def _packets(study: Study, collection: Collection, judge: str, closed: set[str]) -> Iterable[int]:
+def _packets(study: Study, collection: Collection, attempts: Path, share: str, closed: set[str]) -> Iterable[int]:
     known = controls.packets(controls.of(study), study.protocol.seed)
-    yield from (len(judge_prompt(packet)) for _, _, packet in known)
+    done = _accepted(attempts.with_name("controls.jsonl"))
+    yield from (len(judge_prompt(packet)) for number, _, packet in known if (number,) not in done)
     if "answers" in closed:
-        accepted = _accepted(study.path / attempts_of(judge))
-        for key, _, packet in packets(study.dossiers(), study.protocol.seed):
+        accepted, seed = _accepted(attempts), study.protocol.seed
+        for key, _, packet in sampled(lambda: packets(study.dossiers(), seed), seed, share):
             if (key,) not in accepted:
                 yield len(judge_prompt(packet))
         return
     answers = len(study.protocol.states) * collection.repeats
     blank = len(answer_prompt("", [])) + answers * collection.generation.max_tokens * CHARACTERS_A_TOKEN
-    yield from [blank] * collection.count
+    yield from [blank] * ceil(Fraction(share) * collection.count)
 
 
 def _accepted(path: Path) -> set[Key]:

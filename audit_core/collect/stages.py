@@ -23,7 +23,7 @@ from audit_core.collect.facts import code_facts, described, model_facts, prompt_
 from audit_core.collect.judging import Asked, asked
 from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
-from audit_core.collection import Collection, from_record, read_toml, to_record
+from audit_core.collection import SECOND, Collection, from_record, read_toml, to_record
 from audit_core.errors import GateError, InputError, Problem, StorageError
 from audit_core.protocol import Protocol
 from audit_core.schedule import in_order
@@ -377,6 +377,6 @@ def status(study: Study) -> dict[str, Any]:
     judge = study.protocol.primary_judge
     if judge and (path := study.path / attempts_of(judge.name)).is_file():
         found["judging"] = facts(path, collection.judging, collection.count)
-    if collection.second and (path := study.path / attempts_of("second", LATER)).is_file():
+    if collection.second and (path := study.path / attempts_of(SECOND, LATER)).is_file():
         found["second_judge"] = facts(path, collection.second, ceil(Fraction(collection.share) * collection.count))
     return found

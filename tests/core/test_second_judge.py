@@ -185,6 +185,20 @@ def test_a_forged_sample_is_found(tmp_path: Path) -> None:
     assert "which was not asked about it" in failed["C20"]
 
 
+def test_a_dry_run_counts_the_second_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    toml = second(prepare(tmp_path, judging=f"{OFFLINE}\ncontrols = true"), OFFLINE, 'share = "0.5"')
+    study = stages.freeze(toml, tmp_path / "study", CREATED)
+    assert main(["run", str(study.path), "--dry-run", "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)["left"]
+    assert (before["judging"]["calls"], before["second_judge"]["calls"]) == (6 + 40, 3 + 40)
+    assert main(["run", str(study.path)]) == 0
+    capsys.readouterr()
+    assert main(["run", str(study.path), "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left"] == {}
+    counts = Study(study.path).chain[5].counts
+    assert counts["second_attempts"] + counts["second_controls"] == before["second_judge"]["calls"]
+
+
 def test_faults_of_the_table_come_all_at_once(tmp_path: Path) -> None:
     toml = second(prepare(tmp_path), 'adapter = "openai"', "share = 0.5", "surprise = 1")
     with pytest.raises(InputError) as caught:
