@@ -4,13 +4,13 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check bench screenshots collect-demo collect-django clean
+.PHONY: demo test test-local check bench screenshots collect-demo collect-django clean
 
 demo: .venv/installed
 	$(BIN)/snapshot-audit demo --port $(PORT)
 
 test: check
-	$(BIN)/python -m pytest -n 2 -m "not browser"
+	$(BIN)/python -m pytest -n 2 -m "not browser and not local"
 	$(BIN)/python -m pytest -m browser
 
 check: .venv/tested
@@ -23,6 +23,9 @@ bench: .venv/benched
 
 screenshots: .venv/tested
 	$(BIN)/python scripts/screenshots.py
+
+test-local: .venv/local .venv/tested
+	$(BIN)/python -m pytest -m local
 
 # Collects the bundled study help-centre anew with a language model on this machine: docs/run-an-audit.md says how long
 # it takes. Stopped or killed at any moment, the same command goes on where it was.
