@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from audit_core.codec import Record
 from audit_core.study import Study
 
 VERSION = 1
@@ -49,9 +51,23 @@ _PATTERNS = {
     "new_orders": r"\bfrom now on\b[^.\n]{0,60}\b(you|reply|answer|respond|label|output|treat)\b|"
     r"\b(new|updated|real|actual|hidden|your) (system )?(instructions?|task|orders|directive)s?\b ?(is|are|:|follow)|"
     r"\b(developer|debug|god|admin|jailbreak|dan) mode\b|\bjailbreak\b|\bprompt injection\b|"
-    r"\bdo not (compare|evaluate|judge|grade|read)\b",
+    r"\bdo not (compare|evaluate|judge|grade)\b",
 }
 PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _PATTERNS.items()}
+_STEMS = {
+    "override": ("ignor", "disregard", "forget", "overrid", "bypass", "skip", "follow"),
+    "override_other_language": ("ignor", "missacht", "vergiss", "olvida", "忽略", "игнорир"),
+    "role_marker": ("system", "assistant", "developer", "user", "human", "<", "inst", "##", "end of "),
+    "addressed_to_judge": ("judge", "grader", "evaluator", "rater", "reviewer", "annotator", "language model",
+                           " ai", ":ai", ",ai", "llm", "chatbot"),
+    "label_demand": ("label", "mark", "rate", "score", "treat", "grade", "judge", "classif", "consider", "regard",
+                     "count", "declare", "deem", "evaluate"),
+    "all_the_same": ("answer", "pair", "response", "label", "candidate"),
+    "reply_demand": ("reply", "respond", "output", "return", "print", "say", "answer", "write", "labels"),
+    "new_orders": ("from now on", "instruction", "task", "orders", "directive", " mode", "jailbreak",
+                   "prompt injection", "do not "),
+}  # fmt: skip
+"""What a text must hold before its pattern is tried; a pattern takes a hundred times as long."""
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
                         "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
 
@@ -60,16 +76,34 @@ _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180
 def instructs(text: str) -> str | None:
     """The name of the first pattern that a text matches; None where it does not try to instruct a judge."""
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).replace("’", "'")
-    return next((name for name, pattern in PATTERNS.items() if pattern.search(plain)), None)
-
-
-def flagged(study: Study) -> dict[str, int]:
-    """How many answers and passages of a study try to instruct a judge, and by which rule."""
-    answers = sum(
-        instructs(cell.answer or "") is not None
-        for dossier in study.dossiers()
-        for cell in dossier.cells
-        if cell.status == "ok"
+    lower = plain.lower()
+    return next(
+        (
+            name
+            for name, pattern in PATTERNS.items()
+            if any(stem in lower for stem in _STEMS[name]) and pattern.search(plain)
+        ),
+        None,
     )
-    passages = sum(instructs(text) is not None for _, text in study.passages())
-    return {"instruction_like": answers, "instruction_like_passages": passages, "instruction_rule": VERSION}
+
+
+def flags(study: Study) -> Iterator[Record]:
+    """Every answer and passage of a study that tries to instruct a judge, with the pattern that it matches."""
+    for dossier in study.dossiers():
+        for cell in dossier.cells:
+            pattern = instructs(cell.answer or "") if cell.status == "ok" else None
+            if pattern:
+                yield {"pattern": pattern, "question_id": cell.question_id, "state": cell.state, "repeat": cell.repeat}
+    for digest, text in study.passages():
+        if pattern := instructs(text):
+            yield {"pattern": pattern, "passage": digest}
+
+
+def flag_counts(flags: Iterable[Record]) -> dict[str, int]:
+    """What a lock says of the flags, and by which rule they were found."""
+    passages = [("passage" in flag) for flag in flags]
+    return {
+        "instruction_like": passages.count(False),
+        "instruction_like_passages": passages.count(True),
+        "instruction_rule": VERSION,
+    }

@@ -14,7 +14,7 @@ from typing import Any
 
 from audit_core import codec
 from audit_core.adapters import controls
-from audit_core.adapters.instructions import flagged
+from audit_core.adapters.instructions import flag_counts, flags
 from audit_core.calls import cells_of, planned
 from audit_core.collect import evidence, frozen, inputs
 from audit_core.collect.attempts import Attempts
@@ -32,6 +32,7 @@ from audit_core.study import (
     AUDIT,
     CELLS,
     COLLECTION,
+    FLAGS,
     GOLD,
     LATER,
     NONCE,
@@ -258,8 +259,10 @@ def judge_answers(
         closing(sender(collection.judging, models.get("judging", {}), model_path, progress)) as adapter,
         asked(study, judge.name, collection.judging, adapter, controls.of(study), progress, pause) as done,
     ):
-        counts = {**done.counts, **flagged(study)}
-        close_gate(study, "judgments", done.ledgers, counts, present=done.present, created=created)
+        found = list(flags(study))
+        ledgers = {**done.ledgers, **({FLAGS: found} if found else {})}
+        counts = {**done.counts, **flag_counts(found)}
+        close_gate(study, "judgments", ledgers, counts, present=done.present, created=created)
 
 
 @contextmanager

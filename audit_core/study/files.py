@@ -23,6 +23,7 @@ FINDINGS = "answers/findings.jsonl"
 GOLD = "gold/gold.jsonl"
 NONCE = "gold/nonce"
 RESULTS = "results/results.json"
+FLAGS = "judgments/instructions.jsonl"
 RESULTS_LIMIT = 1 << 30
 """Most bytes of the results: a study of a hundred states without endpoints has thousands of pairs."""
 
@@ -30,6 +31,15 @@ PASSAGE: dict[str, Field] = {
     "sha256": (lambda v: type(v) is str and len(v) == 64, "a SHA-256", True),
     "text": (lambda v: type(v) is str, "text", True),
 }
+
+FLAG: dict[str, Field] = {
+    "pattern": (lambda v: type(v) is str and v != "", "a pattern's name", True),
+    "question_id": (lambda v: type(v) is str, "text", False),
+    "state": (lambda v: type(v) is str, "text", False),
+    "repeat": (lambda v: type(v) is int and v >= 0, "a whole number", False),
+    "passage": (lambda v: type(v) is str and len(v) == 64, "a SHA-256", False),
+}
+"""An answer, or a passage, that tries to instruct a judge."""
 
 _TEXT: Field = (lambda v: type(v) is str, "text", False)
 _WHOLE: Field = (lambda v: type(v) is int and v >= 0, "a whole number", False)
@@ -66,6 +76,7 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
     ATTEMPTS: (ATTEMPT, "attempt"),
     FINDINGS: (codec.FINDING, "finding"),
     GOLD: (codec.GOLD, "gold"),
+    FLAGS: (FLAG, "flag"),
 }
 """Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
 
@@ -117,6 +128,7 @@ def gate_of(member: str) -> str | None:
         CELLS: "answers",
         ATTEMPTS: "answers",
         FINDINGS: "answers",
+        FLAGS: "judgments",
         GOLD: "gold",
         NONCE: "gold",
         RESULTS: "results",

@@ -10,6 +10,7 @@ from audit_core.study import (
     CELLS,
     COLLECTION,
     FINDINGS,
+    FLAGS,
     GOLD,
     NONCE,
     PASSAGES,
@@ -38,6 +39,7 @@ class Contents(Structure):
         self._judgments()
         self._gold()
         self._stream(FINDINGS)
+        self._stream(FLAGS)
         for member in sorted(listed):  # read to the end, so that their lines are checked; C19 looks inside
             if member.endswith("/attempts.jsonl"):
                 for _ in self._stream(member):

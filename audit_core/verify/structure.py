@@ -10,7 +10,7 @@ from audit_core.codec import CodecError, Record, decode
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, LedgerError
 from audit_core.protocol import from_record
-from audit_core.study import FINDINGS, PROTOCOL, gate_of, shape
+from audit_core.study import FINDINGS, FLAGS, PROTOCOL, gate_of, shape
 from audit_core.verify.outcomes import Outcomes
 
 SIZE_LIMIT = 64 << 30
@@ -123,7 +123,7 @@ class Structure(Outcomes):
         if lock is None or found is None:
             return []
         iterator = self._read(member, lock, found)
-        return list(iterator) if member == FINDINGS else iterator
+        return list(iterator) if member in (FINDINGS, FLAGS) else iterator
 
     def _read(self, member: str, lock: locks.Lock, found: tuple[dict[str, codec.Field], str]) -> Iterator[Record]:
         entry = lock.files[member]

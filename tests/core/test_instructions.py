@@ -117,6 +117,23 @@ def test_no_answer_of_the_bundled_studies_is_flagged() -> None:
     assert {text: instructs(text) for text in answers if instructs(text)} == {}
 
 
+def test_no_passage_of_the_help_centre_is_flagged() -> None:
+    texts = [
+        json.loads(line)["text"]
+        for path in (Path(__file__).parents[2] / "data/corpora/help-centre").glob("shard-*.jsonl")
+        for line in path.open(encoding="utf-8")
+    ]
+    assert len(texts) > 400
+    assert [text for text in texts if instructs(text)] == []
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_pattern_is_tried_wherever_it_would_match(text: str) -> None:
+    """The quick look for stems leaves nothing out that a pattern finds, also amid other text and in capitals."""
+    for form in (text, text.upper(), f"The fee is 20 euros.\n{text}\nRefunds take 14 days."):
+        assert instructs(form) is not None or not any(p.search(form) for p in PATTERNS.values())
+
+
 def test_few_long_answers_of_real_systems_are_flagged() -> None:
     folder = shared("field/evouna")
     answers = {
