@@ -212,7 +212,7 @@ def _judges(comparison: Comparison) -> list[str]:
         return ["There are no semantic labels: the exact kernel counts a change of format like a change of meaning."]
     primary = [judge for judge in study["judges"] if judge["role"] == "primary"]
     who = plain(primary[0]["description"]) if primary and study["origin"] == "collected" else "a model judge"
-    text = f"Semantic labels come from {who}"
+    text = f"Semantic labels {'come from' if who == 'a model judge' else 'are made by this judge:'} {who}"
     if primary and primary[0]["blind"] != "blind":
         text += " that is not known to have been blind" if primary[0]["blind"] == "not shown" else " that was not blind"
     seconds = []

@@ -98,9 +98,8 @@ def description() -> str:
     held, short = model()[0]["held_out"], model()[0]["held_out_short"]
     low, high = held["kappa_interval"]
     return (
-        f"offline lexical judge (logistic on lexical features; κ {float(held['kappa']):.2f} "
-        f"[{float(low):.2f}, {float(high):.2f}] against people on held-out EVOUNA, "
-        f"{float(short['kappa']):.2f} where no answer is longer than 10 words)"
+        f"offline lexical judge (logistic on lexical features; κ {held['kappa']} [{low}, {high}] "
+        f"against people on held-out EVOUNA, {short['kappa']} where no answer is longer than 10 words)"
     )
 
 

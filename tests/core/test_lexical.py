@@ -155,7 +155,7 @@ def test_coefficients_come_from_the_script() -> None:
 
 def test_the_description_says_how_good_it_is() -> None:
     held = lexical.model()[0]["held_out"]
-    assert f"κ {float(held['kappa']):.2f}" in lexical.description()
+    assert f"κ {held['kappa']} " in lexical.description()
     assert "against people" in lexical.description()
 
 
