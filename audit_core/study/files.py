@@ -81,6 +81,10 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
 """Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
 
 JUDGMENTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
+TORN = re.compile(
+    r"(answers|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl\.torn-[0-9]{1,4}"
+)
+"""The end of a ledger of calls that a crash tore: kept aside when the ledger was repaired, and no part of the study."""
 JUDGE_ATTEMPTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")
 AT_ONCE, LATER = "judgments", "supplement"
 """Folders of judges: locked by the judgments' gate, or by the gold's, for a judge that came after it."""

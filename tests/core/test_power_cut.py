@@ -1,4 +1,4 @@
-"""A power cut at every moment of a collection: only what was synced is sure to be there, and the last write may be torn.
+"""A power cut at every moment of a collection: only what was synced is sure to be there; the last write may be torn.
 
 The file calls of the real ledger are recorded. For each of them crash images are built (only what was synced;
 everything; everything with the last write cut at several places) and opened again: no acknowledged record may be lost.

@@ -43,7 +43,8 @@ def prepare(
         for i in range(questions + 4):
             stream.write(json.dumps({"question_id": f"q{i}", "aliases": [f"{GOLD_CANARY} {i}"]}) + "\n")
     text = TEMPLATE.replace("count = 20", f"count = {questions}").replace("draws = 50000", "draws = 500")
-    for key, usual in (("tries", "tries = 5\n"), ("concurrency", "concurrency = 1\n")):
+    seconds = "deadline = 180                       # seconds for one call\n"
+    for key, usual in (("tries", "tries = 5\n"), ("concurrency", "concurrency = 1\n"), ("deadline", seconds)):
         if f"\n{key} = " in generation:
             text = text.replace(usual, "")
     if generation:

@@ -115,7 +115,11 @@ class Service:
         return self.script(seen, number), number
 
     def _answer(self, handler: BaseHTTPRequestHandler) -> None:
-        raw = handler.rfile.read(int(handler.headers.get("content-length", 0)))
+        size = int(handler.headers.get("content-length", 0))
+        raw = handler.rfile.read(size)
+        if len(raw) < size:  # the client died while it sent: nothing arrived
+            handler.close_connection = True
+            return
         seen = Seen(handler.path, {k.lower(): v for k, v in handler.headers.items()}, json.loads(raw or b"{}"))
         try:
             plan, number = self.plan(seen)
