@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,5 +96,26 @@ def status(arguments: argparse.Namespace) -> Result:
     from audit_core.study import Study
 
     facts = stages.status(Study(arguments.study))
-    rows = [[key, ", ".join(value) if isinstance(value, list) else value] for key, value in facts.items()]
-    return facts, table(rows, ["what", ""]), 0
+    return facts, table(list(_rows(facts)), ["what", ""]), 0
+
+
+LENGTHS = {"seconds_left": "time_left"}
+"""Facts in seconds, and what they are called when they are shown in words."""
+
+
+def _rows(facts: dict[str, Any], before: str = "") -> Iterator[list[str]]:
+    """Facts as lines for people; those of a part under its name."""
+    from audit_core.collect.progress import words
+
+    for key, value in facts.items():
+        name = before + LENGTHS.get(key, key).replace("_", " ")
+        if isinstance(value, dict) and key != "outcomes":
+            yield from _rows(value, f"{name}: ")
+        elif isinstance(value, dict):
+            yield [name, ", ".join(f"{count:,} {word}" for word, count in value.items())]
+        elif isinstance(value, list):
+            yield [name, ", ".join(value)]
+        elif key in LENGTHS:
+            yield [name, words(value)]
+        else:
+            yield [name, f"{value:,}" if isinstance(value, int) else "none" if value is None else str(value)]
