@@ -136,6 +136,11 @@ class Tally:
         self._made = 0
         self._stream: BinaryIO | None = None
 
+    @property
+    def redrawn(self) -> dict[str, int]:
+        """Attempts that gave no accepted reply, by outcome."""
+        return {name: count for name, count in sorted(self.outcomes.items()) if name != "accepted"}
+
     def add(self, record: Record, offset: int) -> Key | None:
         """Take in the next record.
 

@@ -228,7 +228,7 @@ def answer_questions(
             study,
             "answers",
             {CELLS: map(codec.from_cell, cells)},
-            {"accepted": attempts.tally.done, "errors": 0, "attempts": attempts.calls},
+            {"accepted": attempts.tally.done, "errors": 0, "attempts": attempts.calls, **attempts.tally.redrawn},
             present=[ATTEMPTS],
             created=created,
         )

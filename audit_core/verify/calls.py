@@ -13,7 +13,7 @@ from audit_core.collection import Calls, Collection, from_record
 from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
 from audit_core.ledger import payload
-from audit_core.outcomes import read
+from audit_core.outcomes import AGAIN, read
 from audit_core.prompts import judge_prompt
 from audit_core.schedule import in_order
 from audit_core.study import ATTEMPTS, CELLS, COLLECTION, FLAGS, LATER, Study, attempts_of, controls_of
@@ -21,6 +21,9 @@ from audit_core.study.files import AT_ONCE
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, Slots, Tally, reply_of
 from audit_core.verify.contents import Contents
+
+
+REDRAWN = (*sorted(AGAIN), "config_error")
 
 
 class CallChecks(Contents):
@@ -92,6 +95,7 @@ class CallChecks(Contents):
         with self._tally(study, ATTEMPTS, collection.generation, slots, requests) as tally:
             if tally.done != len(slots):
                 self._fail("C20", f"{len(slots) - tally.done} planned cells have no accepted reply.")
+            self._counted("answers", {**dict.fromkeys(REDRAWN, 0), **tally.redrawn})
             made = map(codec.from_cell, calls.cells_of(in_order(ids, states, collection.repeats), tally))
             for record in study.reader(CELLS):
                 if payload(record) != next(made, None):

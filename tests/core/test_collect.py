@@ -200,6 +200,10 @@ def test_a_service_with_faults_every_call_on_disk_first_and_no_canary_leaks(
         "transport_error",
         "transport_invalid",
     }
+    counts = next(lock.counts for lock in study.chain if lock.gate == "answers")
+    ends = [r["outcome"] for r in answers if r["kind"] == "end"]
+    for outcome in set(ends):
+        assert counts[outcome] == ends.count(outcome), "the lock counts attempts by outcome"
     bodies = json.dumps([s.body for s in seen])
     assert GOLD_CANARY not in bodies
     packets = [s.body["messages"][0]["content"] for s in seen if "<data " in s.body["messages"][0]["content"]]
@@ -409,6 +413,16 @@ def test_each_mutation_of_calls_is_caught(name: str, tmp_path: Path) -> None:
     failed = {c for c, result in found.items() if result == "failed"}
     assert check in failed
     assert failed <= {"C19", "C20"}, found
+
+
+def test_a_lock_that_counts_attempts_which_the_ledger_lacks_is_caught(tmp_path: Path) -> None:
+    study = collected(prepare(tmp_path))
+    kept = {name: (study.path / name).read_bytes() for name in ("gold/nonce", COLLECTION)}
+    for file in study.path.rglob("*"):
+        if file.is_file():
+            file.chmod(0o644)
+    relock(study.path, lambda _: None, extra=kept, counts=lambda c: c["answers"].update(interrupted=3))
+    assert [c for c, result in outcomes(study.path).items() if result == "failed"] == ["C20"]
 
 
 def test_protocol_faults_come_all_at_once(tmp_path: Path) -> None:
