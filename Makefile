@@ -18,6 +18,10 @@ check: .venv/tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The long runs of the kill tests: 200 kills of a collector by each transport, with the counts printed.
+kills: .venv/tested
+	KILLS=200 $(BIN)/python -m pytest -s tests/system/test_kills.py
+
 bench: .venv/benched
 	$(BIN)/python -m benchmarks
 
