@@ -22,7 +22,6 @@ from audit_core.study.passages import Passages
 from audit_core.tally import Key, Slots, Tally, reply_of
 from audit_core.verify.contents import Contents
 
-
 REDRAWN = (*sorted(AGAIN), "config_error")
 
 
