@@ -4,7 +4,7 @@ PORT ?= 8501
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-local check bench screenshots collect-demo collect-django clean
+.PHONY: demo test test-local check kills bench screenshots collect-demo collect-django clean
 
 demo: .venv/installed
 	$(BIN)/snapshot-audit demo --port $(PORT)
