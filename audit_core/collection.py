@@ -140,6 +140,8 @@ id = "my-study"                      # lower-case letters, digits, _ . -
 title = "My study"
 generator = "extractive baseline on this machine"
 differs = "the index snapshot"       # the one thing that differs between the states
+# parent = "../other-study"          # repeat a study: its questions, states and evidence, with another generator; then
+                                     # leave out [ladder], [questions], [gold], [corpus] and [retrieval]
 
 [ladder]                             # states in order; "shards" is how many of the corpus's shards a state can reach
 states = [
@@ -311,7 +313,7 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
     reader = _Reader(document)
     protocol, collection = _parse(reader)
     reader.leftovers()
-    if not reader.faults:
+    if not reader.faults and collection.parent is None:  # else the parent's states are needed first
         reader.faults += contradictions(protocol)
     if reader.faults:
         raise InputError(reader.faults)
@@ -320,6 +322,9 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
 
 def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     get = reader.get
+    parent = get("study", "parent", _text, "the folder of a study, or empty", "")
+    if parent:
+        _take_over(reader)
     states, reach = _ladder(reader)
     endpoints = get("ladder", "endpoints", lambda v: _texts(v) and len(v) == 2, "[old, new]", [])
     retriever = get("retrieval", "retriever", _one_of(RETRIEVERS), "one of " + ", ".join(RETRIEVERS), "fts5")
@@ -367,11 +372,23 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         tokens=get("budget", "tokens", _whole(0), "0 or more", 0),
         exclude_file=get("questions", "exclude_file", _text, "a file, or empty", ""),
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
-        corpus_columns=columns(reader, "corpus"), search=found,
+        corpus_columns=columns(reader, "corpus"), search=found, parent=Parent(parent) if parent else None,
         controls=get("judging", "controls", lambda v: type(v) is bool, "true or false", False),
         second=second, share=share,
     )  # fmt: skip
     return protocol, collection
+
+
+def _take_over(reader: _Reader) -> None:
+    """Put nothing in the place of what the parent decides; a table that tries to decide it is a fault."""
+    states = [{"name": name, "shards": 0} for name in "ab"]
+    for table, empty in {
+        "ladder": {"states": states}, "questions": {"file": "parent", "count": 1}, "gold": {},
+        "corpus": {"shards": []}, "retrieval": {},
+    }.items():  # fmt: skip
+        if table in reader.document:
+            reader.fault("the table is taken from the parent", "no such table beside parent", table, f"[{table}]")
+        reader.document[table] = empty
 
 
 def _shards(reader: _Reader, retriever: str, found: Search, reach: dict[str, int]) -> list[str]:

@@ -128,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("verify", commands.verify, "Check a study offline, check by check.")
     sub.add_argument("study", metavar="STUDY", help="a study's folder, or the name of a bundled study")
     sub.add_argument("--expect-lock", metavar="SHA256", help="id of the last lock, kept outside the study")
+    sub.add_argument("--parent", metavar="DIR", help="the study that this one repeats, to compare what was taken")
     sub.add_argument("--strict", action="store_true", help="exit with 4 when anything could not be checked")
 
     sub = command("estimate", commands.estimate, "Compute every estimate of a study, then write and lock results.json.")

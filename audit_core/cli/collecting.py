@@ -40,13 +40,17 @@ def freeze(arguments: argparse.Namespace) -> Result:
     from audit_core.collect import stages
     from audit_core.collection import read_toml
 
-    protocol, _ = read_toml(arguments.protocol)
+    protocol, collection = read_toml(arguments.protocol)
+    if collection.parent:
+        sound(arguments.protocol.parent / collection.parent.path)
     path = arguments.study or arguments.protocol.parent / protocol.study_id
     with Progress("freeze") as progress:
         study = stages.freeze(arguments.protocol, path, now(), model_path=arguments.model_path, progress=progress.count)
     facts = {"study": str(path), "bundle": study.bundle, "gold_sealed": study.protocol.gold_commit is not None}
     text = f"Frozen and locked: {path}\nIts id, to keep elsewhere: {study.bundle}\n"
-    if study.protocol.gold_commit:
+    if study.protocol.parent:
+        text += f"It repeats {study.protocol.parent}, whose gold and seal it uses.\n"
+    elif study.protocol.gold_commit:
         secret = stages.nonce_file(arguments.protocol.parent, study.protocol)
         text += f"Gold is sealed; its nonce is in {secret}. Keep both away from whoever collects.\n"
     return facts, text + f"Next: snapshot-audit run {path}", 0

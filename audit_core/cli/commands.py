@@ -30,8 +30,9 @@ def verify(arguments: argparse.Namespace) -> Result:
     from audit_core.verify import verify as run_checks
 
     path = bundled.resolve(arguments.study)
+    parent = bundled.resolve(arguments.parent) if arguments.parent else None
     with Progress("verify") as progress:
-        checks = run_checks(path, expect_lock=arguments.expect_lock, progress=progress.say)
+        checks = run_checks(path, expect_lock=arguments.expect_lock, parent=parent, progress=progress.say)
     ok = all(check.result != "failed" for check in checks)
     open_checks = [check for check in checks if check.result == "could not check"]
     facts = {

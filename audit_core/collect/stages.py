@@ -12,11 +12,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from audit_core import codec
+from audit_core import codec, locks
 from audit_core.adapters import controls
 from audit_core.adapters.instructions import flag_counts, flags
 from audit_core.calls import cells_of, planned
-from audit_core.collect import evidence, frozen, inputs
+from audit_core.collect import evidence, frozen, inputs, replication
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
@@ -94,15 +94,17 @@ def freeze(
     """
     protocol, collection = read_toml(toml)
     base = toml.parent
-    _, gold = frozen.read_all(base, collection)
-    commit = None
-    if gold is not None:
-        nonce = secrets.token_bytes(32)
-        commit = gold_seal(nonce, map(codec.from_gold, gold))
-    sources = tuple(frozen.source(base, name) for name in frozen.public_files(collection))
-    limits = protocol.limits + frozen.limits(collection)
-    judges = described(protocol.judges, collection)
-    protocol = replace(protocol, gold_commit=commit, sources=sources, limits=limits, judges=judges)
+    nonce = None
+    if collection.parent:
+        protocol, collection = replication.adopt(base, protocol, collection)
+    else:
+        _, gold = frozen.read_all(base, collection)
+        sources = tuple(frozen.source(base, name) for name in frozen.public_files(collection))
+        protocol = replace(protocol, sources=sources, limits=protocol.limits + frozen.limits(collection))
+        if gold is not None:
+            nonce = secrets.token_bytes(32)
+            protocol = replace(protocol, gold_commit=gold_seal(nonce, map(codec.from_gold, gold)))
+    protocol = replace(protocol, judges=described(protocol.judges, collection))
     record = {
         **to_record(collection),
         "prompts": prompt_facts(collection),
@@ -114,12 +116,12 @@ def freeze(
         "code": code_facts(),
         **({"control_packets": controls.shipped()} if collection.controls else {}),
     }
-    if commit is not None:
+    if nonce is not None:
         _keep_nonce(nonce_file(base, protocol), nonce)
     try:
         return begin_study(path, protocol, {COLLECTION: codec.encode(record) + b"\n"}, created)
     except BaseException:
-        if commit is not None:
+        if nonce is not None:
             nonce_file(base, protocol).unlink(missing_ok=True)
         raise
 
@@ -164,12 +166,13 @@ def frozen_of(study: Study) -> tuple[Collection, dict[str, Any]]:
 def select_questions(study: Study, base: Path, created: str) -> None:
     """Close the selection: the first questions in hash order."""
     collection = collection_of(study)
-    names = filter(None, (collection.questions, collection.exclude_file))
-    frozen.check_unchanged(base, study.protocol, names)
-    chosen = frozen.chosen(base, collection)
-    close_gate(
-        study, "selection", {QUESTIONS: map(codec.from_question, chosen)}, {"questions": len(chosen)}, created=created
-    )
+    if collection.parent:
+        records = list(replication.questions(replication.open_parent(base, collection)))
+    else:
+        names = filter(None, (collection.questions, collection.exclude_file))
+        frozen.check_unchanged(base, study.protocol, names)
+        records = list(map(codec.from_question, frozen.chosen(base, collection)))
+    close_gate(study, "selection", {QUESTIONS: records}, {"questions": len(records)}, created=created)
 
 
 def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress = Quiet) -> None:
@@ -180,6 +183,12 @@ def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress
     """
     study.need("selection")
     collection = collection_of(study)
+    if collection.parent:
+        parent = replication.open_parent(base, collection)
+        theirs = parent.chain[locks.GATES.index("retrieval")].counts
+        counts = {name: theirs[name] for name in ("evidence", "passages")}
+        close_gate(study, "retrieval", replication.evidence(parent), counts, created=created)
+        return
     frozen.check_unchanged(base, study.protocol, [*collection.shards, *collection.search.runs.values()])
     asked = [(q.question_id, q.text or "") for q in study.questions()]
     passes = evidence.retrieve(base, collection, asked, progress)
@@ -313,6 +322,24 @@ def unlock_gold(
 
 def _gold(study: Study, base: Path, collection: Collection) -> tuple[list[codec.Record], dict[str, bytes]]:
     """Gold that matches its seal, and the nonce."""
+    if collection.parent:
+        records, nonce = replication.gold(replication.open_parent(base, collection))
+    else:
+        records, nonce = _own_gold(study, base, collection)
+    if gold_seal(nonce, records) != study.protocol.gold_commit:
+        raise InputError(
+            Problem(
+                "the gold is not the gold that was sealed",
+                f"seal {str(study.protocol.gold_commit)[:12]}…",
+                "another",
+                str(base / collection.gold),
+                "Restore the gold and its nonce.",
+            )
+        )
+    return records, {NONCE: nonce}
+
+
+def _own_gold(study: Study, base: Path, collection: Collection) -> tuple[list[codec.Record], bytes]:
     ids = [q.question_id for q in study.questions()]
     records = list(map(codec.from_gold, inputs.gold(base / collection.gold, ids, collection.gold_columns)))
     secret = nonce_file(base, study.protocol)
@@ -326,18 +353,7 @@ def _gold(study: Study, base: Path, collection: Collection) -> tuple[list[codec.
                 "Put it back, or name its folder with --inputs.",
             )
         )
-    nonce = secret.read_bytes()
-    if gold_seal(nonce, records) != study.protocol.gold_commit:
-        raise InputError(
-            Problem(
-                "the gold is not the gold that was sealed",
-                f"seal {str(study.protocol.gold_commit)[:12]}…",
-                "another",
-                str(base / collection.gold),
-                "Restore the gold and its nonce.",
-            )
-        )
-    return records, {NONCE: nonce}
+    return records, secret.read_bytes()
 
 
 STAGES = ("selection", "retrieval", "answers", "judgments", "gold")

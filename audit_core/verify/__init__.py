@@ -14,16 +14,19 @@ from audit_core.errors import AuditError, GateError, InputError, Problem
 from audit_core.model import CheckResult
 from audit_core.results import arrays_of, compute
 from audit_core.study import GOLD, NONCE, RESULTS, Study, gold_seal
-from audit_core.verify.calls import CallChecks
 from audit_core.verify.outcomes import TITLES, Progress
+from audit_core.verify.replication import ReplicationChecks
 
 
-def verify(path: Path, *, expect_lock: str | None = None, progress: Progress = lambda _: None) -> list[CheckResult]:
+def verify(
+    path: Path, *, expect_lock: str | None = None, parent: Path | None = None, progress: Progress = lambda _: None
+) -> list[CheckResult]:
     """All checks of one study, in order.
 
     Args:
         path: The study's folder.
         expect_lock: SHA-256 of the last lock, kept outside the study.
+        parent: Folder of the study that this one repeats, where it names one.
         progress: Called with what is being checked.
 
     Raises:
@@ -47,10 +50,12 @@ def verify(path: Path, *, expect_lock: str | None = None, progress: Progress = l
                 "Name the folder of a locked study, or make one with: snapshot-audit import table",
             )
         )
-    return _Verifier(path, expect_lock, progress).run()
+    verifier = _Verifier(path, expect_lock, progress)
+    verifier.parent = parent
+    return verifier.run()
 
 
-class _Verifier(CallChecks):
+class _Verifier(ReplicationChecks):
     """All checks; C14 to C18 are made here."""
 
     def run(self) -> list[CheckResult]:
@@ -59,10 +64,12 @@ class _Verifier(CallChecks):
         self._protocol()
         self._contents()
         self._calls()
+        self._replication()
         self._gold_commit()
         self._results()
         self._expected()
-        return [CheckResult(check, title, *self.outcome[check]) for check, title in TITLES.items()]
+        made = {check: title for check, title in TITLES.items() if check != "C21" or check in self.outcome}
+        return [CheckResult(check, title, *self.outcome[check]) for check, title in made.items()]
 
     def _gold_commit(self) -> None:
         commit = self.protocol.gold_commit if self.protocol else None

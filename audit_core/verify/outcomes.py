@@ -32,6 +32,7 @@ TITLES = {
     "C18": "The last lock is the one kept elsewhere",
     "C19": "Every call began before it ended, with the request that was planned",
     "C20": "Cells and labels follow from the calls",
+    "C21": "Questions, evidence and gold seal are the parent's",
 }
 
 

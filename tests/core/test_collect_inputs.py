@@ -226,7 +226,8 @@ def test_other_formats_run_through_the_stages_and_families_reach_the_evidence(tm
     rows = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text().splitlines()]
     (tmp_path / "q.csv").write_text("id,question\n" + "".join(f"{r['question_id']},{r['question']}\n" for r in rows))
     text = toml.read_text().replace(".jsonl", ".parquet").replace('"questions.parquet"', '"q.csv"')
-    text = text.replace('"gold.parquet"', '"gold.jsonl"').replace("[corpus]", '[corpus]\ncolumns = { text = "body" }')
+    text = text.replace('"gold.parquet"', '"gold.jsonl"')
+    text = text.replace("\n[corpus]\n", '\n[corpus]\ncolumns = { text = "body" }\n')
     toml.write_text(text)
     study = stages.freeze(toml, tmp_path / "study", CREATED)
     stages.select_questions(study, tmp_path, CREATED)

@@ -215,7 +215,7 @@ STOPPED: dict[str, tuple[Callable[[str], Fault], str, int]] = {
     "401": (lambda _: Fault(status=401, body=b'{"error": "x"}'), "status 401", 1),
     "redirect": (lambda _: Fault(status=307, body=b"", headers={"location": "http://127.0.0.1:9/x"}), "status 307", 1),
     "cut connection": (lambda _: Fault(reset=True), "no connection|no complete answer", 3),
-    "slow": (lambda _: Fault(delay=1.4), "no answer within 1 s|no connection|no complete answer|cannot be read", 3),
+    "slow": (lambda _: Fault(delay=3.5), "no answer within 3 s|no connection|no complete answer|cannot be read", 1),
     "not JSON": (lambda _: Fault(body=b"<html>"), "not JSON|not a list|cannot be read", 3),
     "other JSON": (lambda _: Fault(body=b'{"ok": 1}'), "not a search result|not a list", 3),
     "no text": (no_text, "has no text", 1),
@@ -234,7 +234,9 @@ def test_a_fault_of_the_service_stops_before_the_lock(tmp_path: Path, retriever:
         return fault(retriever) if asked.number >= 3 else None
 
     with SearchService(INDICES, script) as service:
-        toml = of_service(tmp_path, retriever, service.url, "deadline = 1")
+        toml = of_service(
+            tmp_path, retriever, service.url, "deadline = 3\ntries = 1" if name == "slow" else "deadline = 120"
+        )
         with pytest.raises(StorageError, match=match) as caught:
             retrieved(toml)
         assert len(service.asked) == 2 + calls, "no hidden retry, and no hidden success"

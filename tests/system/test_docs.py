@@ -46,8 +46,9 @@ def test_run_an_audit_from_init_to_the_database(tmp_path: Path) -> None:
     assert [s["state"] for s in study["states"]] == ["n0", "n1", "n3", "n7"]
 
 
-def test_retrieval_replays_two_runs(tmp_path: Path) -> None:
+def test_retrieval_replays_two_runs_and_repeats_the_study(tmp_path: Path) -> None:
     run_commands("retrieval.md", tmp_path)
+    assert (tmp_path / "my-repeat/my-repeat/results/results.json").is_file()
     lines = (tmp_path / "my-replay/my-replay/retrieval/primary.jsonl").read_text().splitlines()
     assert [[d["document_id"] for d in json.loads(line)["documents"]] for line in lines] == [["a"], ["b", "a"]]
 
