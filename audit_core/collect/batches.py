@@ -132,12 +132,14 @@ class _Run:
 
         A list of batches does not say what they hold, so each of the right size is awaited and its results are read.
         """
+        others = set(self._attempts.tally.batch_ids)
         for look in range(2):
             if look:
                 self._pause(SETTLE)
             for made in self._patiently(lambda: list(self._batches.since(batch.after))):
-                if made.batch_id in self._attempts.tally.batch_ids or made.size != len(batch.items):
+                if made.batch_id in others or made.size != len(batch.items):
                     continue
+                others.add(made.batch_id)
                 ended = self._ended(made.batch_id)
                 if ended is None or ended.archived:
                     continue
