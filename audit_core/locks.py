@@ -165,6 +165,9 @@ def write(folder: Path, gate: str, data: bytes) -> None:
     target = folder / file_name(gate)
     draft = folder / f".{target.name}.{os.getpid()}"
     try:
+        for left in folder.glob(".*.json.*"):
+            if not _alive(left.suffix[1:]):
+                left.unlink()  # the draft of a run that was killed while it wrote a lock
         with draft.open("xb") as stream:
             stream.write(data)
             stream.flush()
@@ -195,6 +198,19 @@ def write(folder: Path, gate: str, data: bytes) -> None:
                 "Free space, then run the same command again.",
             )
         ) from error
+
+
+def _alive(pid: str) -> bool:
+    """Whether a process other than this one has the number."""
+    if not pid.isdecimal() or int(pid) == os.getpid():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def sync_folder(folder: Path) -> None:

@@ -81,10 +81,11 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
 """Fields of each ledger and one record in words; judgments are matched by `JUDGMENTS`."""
 
 JUDGMENTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
-TORN = re.compile(
+LEFTOVER = re.compile(
     r"(answers|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl\.torn-[0-9]{1,4}"
+    r"|locks/\.[0-9]{2}-[a-z]+\.json\.[0-9]+|results/\.results\.json\.[0-9]+"
 )
-"""The end of a ledger of calls that a crash tore: kept aside when the ledger was repaired, and no part of the study."""
+"""What a crash leaves, no part of a study: the torn end of a ledger of calls, the draft of a lock or of results."""
 JUDGE_ATTEMPTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")
 AT_ONCE, LATER = "judgments", "supplement"
 """Folders of judges: locked by the judgments' gate, or by the gold's, for a judge that came after it."""

@@ -10,7 +10,7 @@ from audit_core.codec import CodecError, Record, decode
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, LedgerError
 from audit_core.protocol import from_record
-from audit_core.study import FINDINGS, FLAGS, PROTOCOL, TORN, gate_of, shape
+from audit_core.study import FINDINGS, FLAGS, LEFTOVER, PROTOCOL, gate_of, shape
 from audit_core.verify.outcomes import Outcomes
 
 SIZE_LIMIT = 64 << 30
@@ -24,15 +24,13 @@ class Structure(Outcomes):
         for item in sorted(self.path.rglob("*")):
             name = item.relative_to(self.path).as_posix()
             mode = item.lstat().st_mode
-            if stat.S_ISDIR(mode):
+            if stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and LEFTOVER.fullmatch(name)):
                 continue
             if not stat.S_ISREG(mode):
                 self._fail("C01", f"{name} is not a regular file (a link or a device).")
             elif name.startswith("locks/"):
                 if name not in {f"locks/{locks.file_name(gate)}" for gate in locks.GATES}:
                     self._fail("C01", f"{name} is not a lock of a study.")
-            elif TORN.fullmatch(name):
-                continue
             elif gate_of(name) is None:
                 self._fail("C01", f"{name} is not a file of a study.")
             elif item.lstat().st_size > SIZE_LIMIT:

@@ -276,6 +276,32 @@ def test_l4_profile_files_are_not_read(tmp_path: Path, monkeypatch: pytest.Monke
         assert "OTHER" not in json.dumps([seen.headers for seen in service.seen])
 
 
+WATCHED = """
+import os, sys
+from pathlib import Path
+from audit_core.collect import stages
+from audit_core.study import Study
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+folder = Path(sys.argv[1])
+study, now = Study(folder / "study"), "2026-01-31T09:00:00Z"
+stages.select_questions(study, folder, now)
+stages.retrieve_evidence(study, folder, now)
+stages.answer_questions(study, now)
+stages.judge_answers(study, now)
+assert any("shard-1" in name for name in opened), "the hook sees what is opened"
+assert not [name for name in opened if name.endswith(("gold.jsonl", ".gold-nonce"))], "gold is opened before its gate"
+stages.unlock_gold(study, folder, now)
+assert [name for name in opened if name.endswith("gold.jsonl")]
+"""
+
+
+def test_l5_gold_is_not_even_opened_before_its_gate(tmp_path: Path) -> None:
+    stages.freeze(prepare(tmp_path, questions=2), tmp_path / "study", CREATED)
+    done = subprocess.run([sys.executable, "-c", WATCHED, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_l6_names_of_states_do_not_change_the_packets() -> None:
     def packets(states: list[str]) -> set[tuple[str, ...]]:
         dossiers = [

@@ -162,3 +162,17 @@ def test_a_torn_tail_is_kept_aside_and_the_study_still_verifies(tmp_path: Path) 
         (study.path / ATTEMPTS).write_bytes(b'{"attempt":"0000001-to')
         finished(study, [])
         assert (study.path / "answers/attempts.jsonl.torn-0").read_bytes() == b'{"attempt":"0000001-to'
+
+
+def test_the_draft_of_a_lock_that_a_kill_left_is_no_part_of_the_study(tmp_path: Path) -> None:
+    with Service() as service:
+        study = ready(tmp_path, service.url)
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        for name in (f"locks/.30-answers.json.{ended.pid}", f"locks/.30-answers.json.{os.getpid()}"):
+            (study.path / name).write_bytes(b'{"v":')
+        assert {c.check_id: c.result for c in verify(study.path)}["C01"] == "passed"
+        finished(study, [])
+    assert [path.name for path in (study.path / "locks").iterdir() if path.name.startswith(".")] == []
+    (study.path / "locks/.other").write_bytes(b"")
+    assert {c.check_id: c.result for c in verify(study.path)}["C01"] == "failed"
