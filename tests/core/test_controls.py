@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields, replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from audit_core import codec
+from audit_core import calls, codec
 from audit_core.adapters import controls, lexical
 from audit_core.adapters.instructions import VERSION, flags, instructs
 from audit_core.cli import main
@@ -248,3 +249,15 @@ def test_a_study_frozen_without_controls_has_none(tmp_path: Path) -> None:
     assert (study.path / attempts_of("primary")).is_file()
     _, collection = read_toml(tmp_path / "protocol.toml")
     assert collection.controls is False
+
+
+def test_packets_know_no_state(tmp_path: Path) -> None:
+    """Other names of states and other numbers of repeats leave every packet as it is."""
+    study = judged(tmp_path, 'adapter = "lexical"')
+    before = [packet for _, _, packet in calls.packets(study.dossiers(), "seed")]
+    renamed = [
+        replace(d, cells=tuple(replace(c, state=c.state[::-1], repeat=c.repeat + 7) for c in d.cells))
+        for d in study.dossiers()
+    ]
+    assert [packet for _, _, packet in calls.packets(renamed, "seed")] == before
+    assert {f.name for f in fields(JudgePacket)} == {"question", "answers"}
