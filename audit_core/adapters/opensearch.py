@@ -113,6 +113,10 @@ def _opensearch(search: Search, key: str) -> tuple[Send, Callable[[], None]]:
         from opensearchpy import OpenSearch, exceptions
     except ImportError:
         raise _missing("opensearch-py", "opensearch") from None
+    if key and ":" not in key:
+        raise InputError(
+            Problem("the key of OpenSearch has no colon", "user:password", "another form", search.key_variable,
+                    "Set the variable to user:password."))  # fmt: skip
     client = OpenSearch(
         hosts=[search.base_url], http_auth=tuple(key.split(":", 1)) if key else None, timeout=search.deadline,
         max_retries=0, retry_on_timeout=False, retry_on_status=(), sniff_on_start=False,

@@ -32,12 +32,12 @@ class Line:
     number: int
 
 
-def read_run(path: Path, questions: Collection[str]) -> tuple[dict[str, list[Line]], list[Problem]]:
+def read_run(path: Path, questions: Collection[str] | None = None) -> tuple[dict[str, list[Line]], list[Problem]]:
     """Lists of a run, ordered, and its faults.
 
     Args:
         path: The file.
-        questions: Ids that may occur: the whole population.
+        questions: Ids that may occur: the whole population; None for a run that was checked before.
     """
     found: dict[str, list[Line]] = {}
     faults: list[Problem] = []
@@ -64,7 +64,12 @@ def read_run(path: Path, questions: Collection[str]) -> tuple[dict[str, list[Lin
             question, _, document, rank, score, _ = parts
             good = True
             for bad, what, expected, text in (
-                (question not in questions, "the question is unknown", "an id of the population", question),
+                (
+                    questions is not None and question not in questions,
+                    "the question is unknown",
+                    "an id of the population",
+                    question,
+                ),
                 (not RANK.fullmatch(rank), "the rank is not a whole number", "0 or more", rank),
                 (not NUMBER.fullmatch(score), "the score is not a finite number", "decimal text", score),
             ):
@@ -131,8 +136,8 @@ def replay(
 ) -> Lists:
     """Ranked passages of existing runs; see `fts.retrieve` for the arguments."""
     ids = [question_id for question_id, _ in questions]
-    lists = {state: read_run(path, ids)[0] for state, path in runs.items()}
-    wanted = {line.document for found in lists.values() for lines in found.values() for line in lines[:depth]}
+    lists = {state: read_run(path)[0] for state, path in runs.items()}
+    wanted = {line.document for found in lists.values() for key in ids for line in found.get(key, [])[:depth]}
     texts: dict[str, Passage] = {}
     for shard in shards:
         for passage in shard:

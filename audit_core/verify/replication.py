@@ -58,4 +58,4 @@ class ReplicationChecks(CallChecks):
 
     def _agree(self, what: str, expected: object, found: object) -> None:
         if expected != found:
-            self._fail("C21", f"{what} differ: noted {str(expected)[:16]}, found {str(found)[:16]}.".capitalize())
+            self._fail("C21", f"Not equal: {what} (noted {str(expected)[:16]}…, found {str(found)[:16]}…).")

@@ -73,7 +73,7 @@ def _download(release: str, digest: str, path: Path) -> None:
         got = list(Path(name).glob("*.tar.gz"))
         if done.returncode or len(got) != 1:
             raise StorageError(Problem(f"Django {release} could not be downloaded", "one source archive",
-                                       (done.stderr.strip().splitlines() or ["nothing"])[-1][:300], "pip download",
+                                       " ".join(done.stderr.split())[-300:] or "nothing", "pip download",
                                        "Run the same command again; complete downloads are kept."))  # fmt: skip
         got[0].replace(path)
 

@@ -408,6 +408,25 @@ def test_replay_orders_by_score_then_rank_and_takes_texts_from_the_corpus(tmp_pa
     assert all("the fee for item" in texts[str(d.passage)] for e in evidence(study).values() for d in e.documents)
 
 
+def test_a_run_over_a_large_population_is_replayed_whole(tmp_path: Path) -> None:
+    toml = replayed(tmp_path)
+    with (tmp_path / "questions.jsonl").open("a") as stream:
+        for i in range(150):
+            stream.write(json.dumps({"question_id": f"more{i}", "question": "?"}) + "\n")
+    toml.write_text(toml.read_text().replace("exclude = []", f"exclude = {[f'more{i}' for i in range(150)]}"))
+    for state in ("n1", "n3"):
+        others = "".join(f"more{i} Q0 doccanary0-0 1 1 tag\n" for i in range(150))
+        (tmp_path / f"{state}.run").write_text(others + (tmp_path / f"{state}.run").read_text())
+    assert all(found for found in ids(retrieved(toml)).values())
+
+
+def test_a_key_of_opensearch_is_a_user_and_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_SEARCH_KEY", "CANARY-without-colon")
+    with pytest.raises(InputError, match="user:password") as caught:
+        retrieved(of_service(tmp_path, "opensearch", "http://127.0.0.1:9"))
+    assert "CANARY" not in str(caught.value)
+
+
 def test_scores_overrule_ranks_as_evaluation_tools_do(tmp_path: Path) -> None:
     def change(lines: list[str]) -> None:
         lines[:] = [re.sub(r"(doccanary2-\d) 3 \S+", r"\1 3 99", line) for line in lines]
