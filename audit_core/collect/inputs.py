@@ -26,8 +26,10 @@ class _Columns:
         self._table, self._roles, self._named = table, ROLES[kind], named
         self._known: dict[frozenset[str], dict[str, str] | None] = {}
         self._style: bool | None = None
-        if table.header is not None and (found := self._of(frozenset(table.header), 1)):
-            table.only = sorted(set(found.values()))
+        if table.header is not None:
+            keys = frozenset(table.header)
+            found = self._known[keys] = self._of(keys, 1)
+            table.only = sorted(set(found.values())) if found else None
 
     def of(self, record: Record, number: int) -> dict[str, str] | None:
         """Column by role, or None where a column is missing or ambiguous; that was noted as a fault."""
@@ -226,10 +228,10 @@ def _texts(value: Any) -> list[str] | None:
 def _aliases(value: Any) -> list[str] | None:
     """Accepted answers: a list, one text, or an object as SQuAD (``text``) and TriviaQA (``aliases``) have it."""
     if isinstance(value, dict):
-        both = [*value.get("aliases", []), value["value"]] if "value" in value and "aliases" in value else None
-        value = value.get("text", both)
-        return _texts(list(dict.fromkeys(value))) if isinstance(value, list) and all(
-            isinstance(item, str) for item in value) else None  # fmt: skip
+        listed = value.get("text", value.get("aliases"))
+        first = [value["value"]] if "text" not in value and isinstance(value.get("value"), str) else []
+        found = _texts(listed) if isinstance(listed, list) else None
+        return None if found is None else list(dict.fromkeys([*found, *first]))
     if isinstance(value, str) and value and not value.startswith("["):
         return [value] if _valid(value) else None
     return _texts(value)

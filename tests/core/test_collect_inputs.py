@@ -86,6 +86,25 @@ def test_a_csv_cell_is_one_answer_or_a_json_list_and_is_never_split(tmp_path: Pa
     assert [p.where for p in caught.value.problems] == ["gold.csv: line 2", "gold.csv: line 3"]
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [None, {}, {"text": []}, {"aliases": None, "value": "x"}, {"aliases": [1], "value": "x"}, {"value": "x"}, [1], [],
+     "", ["\ud83d"], True, 7],
+)  # fmt: skip
+def test_answers_that_are_none(tmp_path: Path, answers: object) -> None:
+    path = jsonl(tmp_path / "gold.jsonl", {"id": "q1", "answers": answers})
+    with pytest.raises(InputError, match=r"answers are not what they must be.*gold.jsonl: line 1"):
+        inputs.gold(path, [])
+
+
+def test_a_missing_column_is_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text("id,frage\nq1,a\nq2,b\n")
+    with pytest.raises(InputError) as caught:
+        inputs.questions(path)
+    assert [(p.what, p.where) for p in caught.value.problems] == [("question is missing", "q.csv: line 1")]
+
+
 def test_questions_without_ids_are_named_by_their_text(tmp_path: Path) -> None:
     path = jsonl(
         tmp_path / "nq.jsonl", {"question": "who  is it", "answer": ["one"]}, {"question": "b", "answer": ["2"]}
