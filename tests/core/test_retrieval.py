@@ -378,6 +378,14 @@ def test_settings_survive_the_frozen_record(tmp_path: Path) -> None:
     assert from_record(codec.decode(codec.encode(to_record(collection)))) == collection
 
 
+def test_a_study_frozen_before_these_settings_is_still_read(tmp_path: Path) -> None:
+    _, collection = read_toml(prepare(tmp_path))
+    record = to_record(collection)
+    for key in ("exclude_file", "question_columns", "gold_columns", "corpus_columns", "search", "parent"):
+        del record[key]
+    assert from_record(record) == collection
+
+
 def run_lines(shards: int, *, questions: int = 8) -> list[str]:
     """A run whose scores tell nothing but the order: the highest shard first."""
     return [f"q{q} Q0 doccanary{s}-{(q + s) % 8} {s + 1} {1.5 - s / 10:.2f}e1 tag" for q in range(questions)
