@@ -67,8 +67,8 @@ def written(timings: list[Timing]) -> list[str]:
     return [
         "## Retrieval",
         "",
-        "FTS5 over made-up passages of 60 words with the word frequencies of running text; questions of nine words, four "
-        "of them common. CPU seconds, so one core.",
+        "FTS5 over made-up passages of 60 words with the word frequencies of running text; questions of nine words, "
+        "four of them common. CPU seconds, so one core.",
         "",
         "| state | passages | adding its shards | questions per second |",
         "|---|---:|---:|---:|",
