@@ -22,7 +22,8 @@ from audit_core.codec import CHAIN, LINE_LIMIT, CodecError, Field, Record, check
 from audit_core.digests import Merkle, sha256
 from audit_core.errors import LedgerError, Problem, StorageError
 
-BLOCK = 1 << 20
+BLOCK = 1 << 17
+"""Bytes read at once: few, because threads take turns at reading a study, and each keeps what a block took."""
 
 
 @dataclass(frozen=True, slots=True)
