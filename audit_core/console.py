@@ -83,13 +83,18 @@ def estimate_table(rows: Sequence[dict[str, Any]]) -> str:
                 row["name"],
                 value,
                 "" if row["numerator"] is None else f"{row['numerator']:,} / {row['denominator']:,}",
-                "" if row["lower"] is None else show(Fraction(row["lower"])),
-                "" if interval is None else f"[{show(Fraction(interval[0]))}, {show(Fraction(interval[1]))}]",
+                "" if row["lower"] is None else show(_read(row["lower"])),
+                "" if interval is None else f"[{show(_read(interval[0]))}, {show(_read(interval[1]))}]",
                 row["status"],
                 row["reason"],
             ]
         )
     return table(out, ["estimate", "value", "exact", "lower bound", "95 % interval", "status", "note"])
+
+
+def _read(value: float) -> Fraction:
+    """A double by its shortest decimal text, as it was written."""
+    return Fraction(repr(value))
 
 
 def _shower(row: dict[str, Any]) -> Any:

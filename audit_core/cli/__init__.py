@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
 
     sub = command("check-judge", judging.check_judge, "Compare a judge's labels with a reader's, sorted by hand.")
     sub.add_argument("study", metavar="STUDY")
-    sub.add_argument("labels", metavar="LABELS", type=Path, nargs="?", help="a filled sheet")
+    sub.add_argument("labels", metavar="LABELS", type=Path, nargs="*", help="filled sheets, one a reader")
     sub.add_argument(
         "--sheet", type=Path, metavar="FILE", help="write a blank sheet: answers without state, gold or label"
     )

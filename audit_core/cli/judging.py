@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled, codec
 from audit_core.cli.commands import Result, public, sound
-from audit_core.console import estimate_table, rule, table
+from audit_core.console import estimate_table, table
 from audit_core.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from audit_core.estimators.judges import JudgeAgreement
     from audit_core.study import Study
 
 
@@ -26,28 +27,63 @@ def check_judge(arguments: argparse.Namespace) -> Result:
     study = Study(path)
     if arguments.sheet:
         return _sheet(study, arguments.sheet)
-    if arguments.labels is None:
+    if not arguments.labels:
         raise InputError(Problem("there are no labels to check against", "a filled sheet", "nothing", "check-judge",
                                  "Make a blank sheet with --sheet FILE, fill it, and name it."))  # fmt: skip
-    found = handlabels.check(study, handlabels.read_sheet(arguments.labels, study))
-    rows = [public(as_row(estimate)) for estimate in found["estimates"]]
-    differ = found["different"]
-    shown = {
-        "pairs": differ.pairs,
-        "agreeing": differ.agreeing,
-        "kappa": None if differ.kappa is None else float(differ.kappa),
-        "kappa_interval": None if differ.kappa_interval is None else [float(v) for v in differ.kappa_interval],
-        "confusion": found["confusion"],
-    }
-    facts = {"judge": found["judge"], "estimates": rows, "pairs_with_different_texts": shown}
-    text = f"The judge: {found['judge']}\n\n{estimate_table(rows)}\n\nPairs whose texts differ, judge / reader:\n"
-    text += table([[key, f"{count:,}"] for key, count in found["confusion"].items()], ["judge/reader", "pairs"])
-    if shown["kappa"] is not None and shown["kappa_interval"]:
-        low, high = shown["kappa_interval"]
-        text += "\n" + rule(
-            f"κ {shown['kappa']:.3f} [{low:.3f}, {high:.3f}] over {differ.pairs:,} pairs whose texts differ"
+    found = handlabels.check(study, [handlabels.read_sheet(path, study) for path in arguments.labels])
+    churn = [public(as_row(estimate)) for estimate in found.churn]
+    compared: list[dict[str, Any]] = [
+        {
+            "first": item.first,
+            "second": item.second,
+            "all_pairs": _agreement(item.everything),
+            "pairs_with_different_texts": _agreement(item.different),
+            "same_by": dict(zip(("both", "first", "second", "neither"), item.confusion, strict=True)),
+        }
+        for item in found.compared
+    ]
+    rows = [
+        [
+            f"{row['first']} and {row['second']}",
+            name,
+            f"{part['pairs']:,}",
+            _share(part["agreement"]),
+            _kappa(part),
+            same,
+        ]
+        for row in compared
+        for name, part, same in (
+            ("all", row["all_pairs"], ""),
+            (
+                "texts differ",
+                row["pairs_with_different_texts"],
+                " · ".join(f"{n:,} {k}" for k, n in row["same_by"].items()),
+            ),
         )
-    return facts, text, 0
+    ]
+    head = ["who", "pairs", "number", "equal labels", "κ, 95 % interval", "the same by"]
+    text = f"The judge: {found.judge}\n\n{table(rows, head)}"
+    return {"judge": found.judge, "compared": compared, "excess_churn": churn}, text + "\n\n" + estimate_table(churn), 0
+
+
+def _agreement(found: JudgeAgreement) -> dict[str, Any]:
+    return {
+        "pairs": found.pairs,
+        "agreement": found.agreeing / found.pairs if found.pairs else None,
+        "kappa": None if found.kappa is None else float(found.kappa),
+        "kappa_interval": None if found.kappa_interval is None else [float(v) for v in found.kappa_interval],
+    }
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2%}"
+
+
+def _kappa(part: dict[str, Any]) -> str:
+    if part["kappa"] is None:
+        return "not measurable: one class in use"
+    low, high = part["kappa_interval"] or (float("nan"), float("nan"))
+    return f"{part['kappa']:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _sheet(study: Study, path: Path) -> Result:

@@ -8,8 +8,8 @@ labels are those of two judges, with whole questions resampled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,14 @@ import numpy as np
 from audit_core import codec
 from audit_core.errors import InputError, NotMeasurableError, Problem
 from audit_core.estimators import judges, stream
+from audit_core.estimators.bounds import Settings
 from audit_core.estimators.catalogue import judge_estimates
 from audit_core.model import Dossier, Estimate, Judgment
 from audit_core.prompts import packet_order
 from audit_core.protocol import Judge
 from audit_core.results import arrays_of, settings_of
-from audit_core.study import Study
+from audit_core.study import Study, judgments_of
+from audit_core.tensors import Answers
 
 READER = "reader"
 Meanings = dict[str, dict[str, int]]
@@ -88,34 +90,65 @@ def read_sheet(path: Path, study: Study) -> Meanings:
     return found
 
 
-def _judged(dossier: Dossier, meanings: Meanings, reader: str) -> Dossier:
+def _judged(dossier: Dossier, readers: dict[str, Meanings]) -> Dossier:
     held = [cell for cell in dossier.cells if cell.status == "ok"]
-    known = meanings.get(dossier.question.question_id)
-    if len(held) < 2 or (known is None and len(_texts(dossier)) > 1):
-        return dossier
-    of = [(known or {}).get(cell.answer or "", 1) for cell in held]
-    labels = tuple((i, j, int(of[i] == of[j])) for i, j in combinations(range(len(held)), 2))
-    judgment = Judgment(dossier.question.question_id, tuple((c.state, c.repeat) for c in held), labels)
-    return replace(dossier, judgments={**dossier.judgments, reader: judgment})
+    judgments = dict(dossier.judgments)
+    for reader, meanings in readers.items():
+        known = meanings.get(dossier.question.question_id)
+        if len(held) < 2 or (known is None and len(_texts(dossier)) > 1):
+            continue
+        of = [(known or {}).get(cell.answer or "", 1) for cell in held]
+        labels = tuple((i, j, int(of[i] == of[j])) for i, j in combinations(range(len(held)), 2))
+        slots = tuple((cell.state, cell.repeat) for cell in held)
+        judgments[reader] = Judgment(dossier.question.question_id, slots, labels)
+    return replace(dossier, judgments=judgments)
 
 
-def check(study: Study, meanings: Meanings) -> dict[str, Any]:
-    """How far the primary judge's labels agree with a reader's.
+@dataclass(frozen=True)
+class Compared:
+    """Two who labelled the same pairs.
+
+    Attributes:
+        first, second: Their names; the study's judge is ``judge``.
+        everything: Over all pairs of the questions that both labelled.
+        different: Over the pairs whose texts differ, where there is something to judge.
+        confusion: Counts of those pairs: same by both, same by the first only, by the second only, by neither.
+    """
+
+    first: str
+    second: str
+    everything: judges.JudgeAgreement
+    different: judges.JudgeAgreement
+    confusion: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A judge beside readers.
+
+    Attributes:
+        judge: Its description.
+        compared: The judge with each reader, then the readers with each other.
+        churn: Excess churn at the endpoints under each reader's labels.
+    """
+
+    judge: str
+    compared: tuple[Compared, ...]
+    churn: tuple[Estimate, ...]
+
+
+def check(study: Study, sheets: Sequence[Meanings]) -> Checked:
+    """How far the primary judge's labels agree with readers', and readers with each other.
 
     Args:
         study: With labels of its primary judge.
-        meanings: Of a filled sheet.
-
-    Returns:
-        ``estimates`` (agreement, κ and excess churn under the reader's labels, over all pairs of the questions read);
-        ``different`` (agreement and κ over pairs whose texts differ, where there is something to judge); and
-        ``confusion`` over those pairs, as judge/reader.
+        sheets: Filled, one a reader.
 
     Raises:
         NotMeasurableError: The study has no labels of a judge.
     """
     protocol, primary = study.protocol, study.protocol.primary_judge
-    if primary is None or not study.has(f"judgments/{primary.name}/cells.jsonl"):
+    if primary is None or not study.has(judgments_of(primary.name)):
         raise NotMeasurableError(
             Problem(
                 "there is no judge to check",
@@ -125,36 +158,33 @@ def check(study: Study, meanings: Meanings) -> dict[str, Any]:
                 "Choose a study that a judge labelled.",
             )
         )
-    name = next(n for n in (READER, *(f"{READER}-{i}" for i in range(2, 99))) if n not in
-                {judge.name for judge in protocol.judges})  # fmt: skip
-    judge = Judge(name, "supplementary", True, "sorted by hand")
-    read = replace(protocol, judges=(*protocol.judges, judge))
-    answers = arrays_of(read, (_judged(dossier, meanings, name) for dossier in study.dossiers()))
-    settings = settings_of(read)
-    estimates: list[Estimate] = [
-        estimate
-        for estimate in judge_estimates(answers, protocol.endpoints, settings)
-        if estimate.name.partition("]")[0].endswith((f"[{name}", f":{name}"))
-    ]
+    readers = {f"{READER}-{number}": meanings for number, meanings in enumerate(sheets, 1)}
+    added = tuple(Judge(name, "supplementary", True, "sorted by hand") for name in readers)
+    beside = replace(protocol, judges=(primary, *added))
+    answers = arrays_of(beside, (_judged(dossier, readers) for dossier in study.dossiers()))
+    settings = settings_of(beside)
+    churn = tuple(e for e in judge_estimates(answers, protocol.endpoints, settings) if e.measure == "excess_churn")
+    names = {primary.name: "judge", **{name: name for name in readers}}
+    compared = tuple(_compared(answers, a, b, names, settings) for a, b in combinations(names, 2))
+    return Checked(primary.description, compared, churn)
+
+
+def _compared(answers: Answers, a: str, b: str, names: dict[str, str], settings: Settings) -> Compared:
     texts = answers.raw.reshape(len(answers), -1)
     differ = texts[:, :, None] != texts[:, None, :]
-    first = np.where(differ, answers.labels[primary.name], -1).astype(np.int8)
-    second = np.where(differ, answers.labels[name], -1).astype(np.int8)
-    both = np.flatnonzero(((first >= 0) & (second >= 0)).any((1, 2)))
-    ids = [answers.question_ids[i] for i in both]
-    rows = judges.counts(first[both], second[both])[stream.order_of(ids)]
-    seed = f"{settings.seed}/judge:{name}/differ"
-    found = judges.agreement(rows, draws=settings.draws, seed=seed, tail=settings.tail)
-    pairs, agreeing, judge_same, reader_same = (int(v) for v in rows.sum(0)) if len(rows) else (0, 0, 0, 0)
-    both_same = (agreeing + judge_same + reader_same - pairs) // 2
-    return {
-        "judge": primary.description,
-        "estimates": estimates,
-        "different": found,
-        "confusion": {
-            "same/same": both_same,
-            "same/different": judge_same - both_same,
-            "different/same": reader_same - both_same,
-            "different/different": agreeing - both_same,
-        },
-    }
+
+    def agreement(mask: Any, word: str) -> tuple[judges.JudgeAgreement, Any]:
+        first = np.where(mask, answers.labels[a], -1).astype(np.int8)
+        second = np.where(mask, answers.labels[b], -1).astype(np.int8)
+        both = np.flatnonzero(((first >= 0) & (second >= 0)).any((1, 2)))
+        ids = [answers.question_ids[i] for i in both]
+        rows = judges.counts(first[both], second[both])[stream.order_of(ids)]
+        seed = f"{settings.seed}/readers:{names[a]}:{names[b]}:{word}"
+        return judges.agreement(rows, draws=settings.draws, seed=seed, tail=settings.tail), rows
+
+    everything, _ = agreement(np.ones_like(differ), "all")
+    different, rows = agreement(differ, "different")
+    pairs, agreeing, first_same, second_same = (int(v) for v in rows.sum(0)) if len(rows) else (0, 0, 0, 0)
+    both_same = (agreeing + first_same + second_same - pairs) // 2
+    confusion = (both_same, first_same - both_same, second_same - both_same, agreeing - both_same)
+    return Compared(names[a], names[b], everything, different, confusion)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def test_a_sheet_is_blind(study: Study) -> None:
 
 
 def test_agreement_and_kappa_are_those_counted_by_hand(study: Study, tmp_path: Path) -> None:
-    found = handlabels.check(study, handlabels.read_sheet(filled(study, tmp_path / "s", by_length), study))
+    found = handlabels.check(study, [handlabels.read_sheet(filled(study, tmp_path / "s", by_length), study)])
     counts = {"same/same": 0, "same/different": 0, "different/same": 0, "different/different": 0}
     everything = dict(counts)
     for dossier in study.dossiers():
@@ -63,19 +64,18 @@ def test_agreement_and_kappa_are_those_counted_by_hand(study: Study, tmp_path: P
             everything[key] += 1
             if a != b:
                 counts[key] += 1
-    assert found["confusion"] == counts
-    named = {estimate.measure: estimate for estimate in found["estimates"]}
+    (compared,) = found.compared
+    assert (compared.first, compared.second) == ("judge", "reader-1")
+    same = [counts[f"{a}/{b}"] for a, b in (("same", "same"), ("same", "different"), ("different", "same"))]
+    assert compared.confusion == (*same, counts["different/different"])
+    assert compared.different.pairs == sum(counts.values())
     pairs = sum(everything.values())
     agreeing = everything["same/same"] + everything["different/different"]
-    agreement = named["judge_agreement"]
-    assert (agreement.numerator, agreement.denominator) == (agreeing, pairs)
-    judge, reader = (
-        everything["same/same"] + everything["same/different"],
-        everything["same/same"] + everything["different/same"],
-    )
-    chance = (judge * reader + (pairs - judge) * (pairs - reader)) / pairs**2
-    kappa = named["judge_kappa"]
-    assert kappa.numerator / kappa.denominator == pytest.approx((agreeing / pairs - chance) / (1 - chance))
+    assert (compared.everything.agreeing, compared.everything.pairs) == (agreeing, pairs)
+    judge = everything["same/same"] + everything["same/different"]
+    reader = everything["same/same"] + everything["different/same"]
+    chance = Fraction(judge * reader + (pairs - judge) * (pairs - reader), pairs**2)
+    assert compared.everything.kappa == (Fraction(agreeing, pairs) - chance) / (1 - chance)
 
 
 def test_a_reader_to_whom_all_differ_agrees_only_where_the_judge_says_so(study: Study, tmp_path: Path) -> None:
@@ -83,9 +83,20 @@ def test_a_reader_to_whom_all_differ_agrees_only_where_the_judge_says_so(study: 
     with path.open("w") as stream:
         for line in handlabels.sheet(study):
             stream.write(json.dumps({**line, "meanings": [i + 1 for i in range(len(line["answers"]))]}) + "\n")
-    found = handlabels.check(study, handlabels.read_sheet(path, study))
-    assert found["confusion"]["same/same"] == found["confusion"]["different/same"] == 0
-    assert found["different"].agreeing == found["confusion"]["different/different"] > 0
+    (compared,) = handlabels.check(study, [handlabels.read_sheet(path, study)]).compared
+    both, _, reader_only, neither = compared.confusion
+    assert both == reader_only == 0
+    assert compared.different.agreeing == neither > 0
+
+
+def test_two_readers_are_compared_with_the_judge_and_with_each_other(study: Study, tmp_path: Path) -> None:
+    one = handlabels.read_sheet(filled(study, tmp_path / "1", by_length), study)
+    two = handlabels.read_sheet(filled(study, tmp_path / "2", lambda text: by_length(text) + 5), study)
+    found = handlabels.check(study, [one, two])
+    names = [(item.first, item.second) for item in found.compared]
+    assert names == [("judge", "reader-1"), ("judge", "reader-2"), ("reader-1", "reader-2")]
+    assert found.compared[0].confusion == found.compared[1].confusion
+    assert found.compared[2].everything.kappa == found.compared[2].different.kappa == 1
 
 
 @pytest.mark.parametrize(
@@ -130,7 +141,6 @@ def test_the_command_writes_a_sheet_once_and_reads_it(
     capsys.readouterr()
     assert main(["check-judge", str(study.path), str(path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["pairs_with_different_texts"]["pairs"] == sum(
-        facts["pairs_with_different_texts"]["confusion"].values()
-    )
+    (compared,) = facts["compared"]
+    assert compared["pairs_with_different_texts"]["pairs"] == sum(compared["same_by"].values())
     assert main(["check-judge", "v4pro-100", str(path)]) == 2
