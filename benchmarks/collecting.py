@@ -134,8 +134,8 @@ def written(found: list[Collected]) -> list[str]:
     return [
         "## Collection",
         "",
-        f"A service on loopback answers each call after {rate.latency * 1000:.0f} ms; {CONCURRENCY} calls are under way "
-        "at once, each with its start record on disk before it is sent and its end record before it counts.",
+        f"A service on loopback answers each call after {rate.latency * 1000:.0f} ms; {CONCURRENCY} calls are under "
+        "way at once, each with its start record on disk before it is sent and its end record before it counts.",
         "",
         f"{rate.cells:,} cells in {rate.seconds:.1f} s: {rate.cells / rate.seconds:.1f} a second, "
         f"**{rate.share:.0%}** of the ideal {CONCURRENCY / rate.latency:.0f}.",
