@@ -24,7 +24,7 @@ from tests.support.server import Server  # noqa: E402
 PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "ledger")
 WIDTHS = {1360: 1010, 900: 1200}
 TALLEST = 2200
-ADDRESS = "study=nq-400&old=n1&new=n7&kernel=semantic"
+ADDRESS = "study=help-centre&old=n1&new=n7&kernel=semantic"
 READY = (
     "document.querySelectorAll('[data-testid=stSkeleton]').length === 0 && "
     "[...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(e => e.querySelector('.main-svg'))"
