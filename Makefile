@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine: make demo, make test.
 PYTHON ?= python3
 PORT ?= 8501
+QUESTIONS ?= 80
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -35,7 +36,8 @@ test-local: .venv/local .venv/tested
 # it takes. Stopped or killed at any moment, the same command goes on where it was.
 collect-demo: .venv/local
 	mkdir -p collected
-	cp data/corpora/help-centre/* collected/
+	cp data/corpora/help-centre/*.jsonl collected/
+	sed 's/^count = 80 /count = $(QUESTIONS) /' data/corpora/help-centre/protocol.toml > collected/protocol.toml
 	test -d collected/help-centre || $(BIN)/snapshot-audit freeze collected/protocol.toml
 	$(BIN)/snapshot-audit run collected/help-centre
 	$(BIN)/snapshot-audit verify collected/help-centre
