@@ -32,7 +32,7 @@ screenshots: .venv/tested
 test-local: .venv/local .venv/tested
 	$(BIN)/python -m pytest -m local
 
-# Collects the bundled study help-centre anew with a language model on this machine: docs/run-an-audit.md says how long
+# Collects the bundled study help-centre anew with a language model on this machine: docs/help-centre.md says how long
 # it takes. Stopped or killed at any moment, the same command goes on where it was.
 collect-demo: .venv/local
 	mkdir -p collected
