@@ -9,11 +9,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from audit_core import codec
 from audit_core.adapters import controls
 from audit_core.calls import packets, planned, sampled
-from audit_core.codec import CodecError
-from audit_core.collect.progress import cost_of
+from audit_core.collect.progress import cost_of, records_of
 from audit_core.collection import SECOND, Calls, Collection
 from audit_core.prompts import answer_prompt, judge_prompt
 from audit_core.study import ATTEMPTS, LATER, Study, attempts_of
@@ -96,14 +94,9 @@ def _accepted(path: Path) -> set[Key]:
         return set()
     began: dict[str, Key] = {}
     found: set[Key] = set()
-    with path.open("rb") as stream:
-        for line in stream:
-            try:
-                record = codec.plain(line) if line.endswith(b"\n") else {}
-            except CodecError:
-                break
-            if record.get("kind") == "start":
-                began[record["attempt"]] = key_of(record)
-            elif record.get("outcome") == "accepted" and record["attempt"] in began:
-                found.add(began[record["attempt"]])
+    for record in records_of(path):
+        if record.get("kind") == "start":
+            began[record["attempt"]] = key_of(record)
+        elif record.get("outcome") == "accepted" and record["attempt"] in began:
+            found.add(began[record["attempt"]])
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from audit_core import codec
-from audit_core.codec import CodecError
+from audit_core.codec import CodecError, Record
 from audit_core.collection import Calls
 from audit_core.outcomes import read
 from audit_core.tally import TOKENS, reply_of
@@ -102,6 +102,17 @@ class Meter:
             self._tell(f"{self._what} {standing}", done, self._total)
 
 
+def records_of(path: Path) -> Iterator[Record]:
+    """Records of a ledger of calls, also while another process writes it; up to a line that is not whole."""
+    with path.open("rb") as stream:
+        for line in stream:
+            try:
+                if line.endswith(b"\n"):
+                    yield codec.plain(line)
+            except CodecError:
+                return
+
+
 def facts(path: Path, calls: Calls, total: int) -> dict[str, Any]:
     """What a ledger of calls says, also while another process writes it; streams, and takes no lock.
 
@@ -114,31 +125,26 @@ def facts(path: Path, calls: Calls, total: int) -> dict[str, Any]:
     batch: dict[str, Any] | None = None
     outcomes: dict[str, int] = {}
     open_items: set[str] = set()
-    with path.open("rb") as stream:
-        for line in stream:
-            try:
-                record = codec.plain(line) if line.endswith(b"\n") else {}
-            except CodecError:
-                break
-            kind = record.get("kind")
-            if record.get("run", run) != run and kind in ("start", "created"):
-                run, first, in_run = record["run"], record["wall"], 0
-            last = record.get("wall", last)
-            if kind == "start":
-                started += 1
-            elif kind == "batch":
-                open_items = set(record["items"])
-                batch, size = {"since": record["wall"], "calls": len(open_items)}, len(open_items)
-            elif kind == "created" and batch is not None:
-                batch["batch_id"] = record["batch_id"]
-            elif kind == "end":
-                outcomes[record["outcome"]] = outcomes.get(record["outcome"], 0) + 1
-                open_items.discard(record["attempt"])
-                if record["outcome"] == "accepted":
-                    accepted, in_run = accepted + 1, in_run + 1
-                    reply = reply_of(record)
-                    usage = dict(read(reply.status, reply.body).usage)
-                    tokens = [held + usage.get(name, 0) for held, name in zip(tokens, TOKENS, strict=True)]
+    for record in records_of(path):
+        kind = record.get("kind")
+        if record.get("run", run) != run and kind in ("start", "created"):
+            run, first, in_run = record["run"], record["wall"], 0
+        last = record.get("wall", last)
+        if kind == "start":
+            started += 1
+        elif kind == "batch":
+            open_items = set(record["items"])
+            batch, size = {"since": record["wall"], "calls": len(open_items)}, len(open_items)
+        elif kind == "created" and batch is not None:
+            batch["batch_id"] = record["batch_id"]
+        elif kind == "end":
+            outcomes[record["outcome"]] = outcomes.get(record["outcome"], 0) + 1
+            open_items.discard(record["attempt"])
+            if record["outcome"] == "accepted":
+                accepted, in_run = accepted + 1, in_run + 1
+                reply = reply_of(record)
+                usage = dict(read(reply.status, reply.body).usage)
+                tokens = [held + usage.get(name, 0) for held, name in zip(tokens, TOKENS, strict=True)]
     waiting = len(open_items)
     minutes = _minutes(first, last)
     used = (tokens[0], tokens[1])
