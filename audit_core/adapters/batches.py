@@ -109,8 +109,12 @@ class Batches:
     def since(self, after: str) -> Iterator[Made]:
         """Batches newer than a named one, the newest first; all of them where it is gone or empty."""
         query = "?limit=100"
+        last = ""
         while True:
             found, more = self._page(query)
+            if found and found[-1].batch_id == last:
+                raise BatchError("the list of batches gives one page again and again", again=True)
+            last = found[-1].batch_id if found else ""
             for made in found:
                 if made.batch_id == after:
                     return

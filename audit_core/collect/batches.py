@@ -120,6 +120,8 @@ class _Run:
                     raise refused(fault.reason, self._origin) from None
             elif self.found(batch):
                 return True
+            for key, _ in named.values():
+                self._tried(key, fault.reason)
             self._again.extendleft(reversed(named.values()))
             self._failed(began, fault)
             return False
@@ -155,8 +157,9 @@ class _Run:
         began = time.monotonic()
         ended = self._ended(batch.batch_id)
         if ended is None or ended.archived:
-            self._attempts.give_up(batch, "the service no longer has the results of the batch")
-            self._again.extend(named.values())
+            self._attempts.give_up(batch, gone := "the service no longer has the results of the batch")
+            for piece in named.values():
+                self._later(piece, gone)
             return
         items = set(batch.items)
 
@@ -184,11 +187,14 @@ class _Run:
             self._failed(began, BatchError(f"no request of a batch was answered: {readings[0][1].reason}", again=True))
 
     def _later(self, piece: Piece, reason: str) -> None:
-        key = piece[0]
+        self._tried(piece[0], reason)
+        self._again.append(piece)
+
+    def _tried(self, key: Key, reason: str) -> None:
+        """Count a try of a cell; failures in a row do not bound them, because other requests succeed between."""
         self._tries[key] = self._tries.get(key, 0) + 1
         if self._tries[key] >= self._calls.tries:
             raise unanswered(key, self._calls.tries, reason)
-        self._again.append(piece)
 
     def _ended(self, batch_id: str) -> Made | None:
         """A batch after its end; None where the service no longer knows it."""

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from audit_core.adapters.batches import Batches
+from audit_core.adapters.batches import BatchError, Batches
 from audit_core.collect import stages
 from audit_core.errors import AuditError, InputError, NotMeasurableError, StorageError
 from audit_core.ledger import payload
+from audit_core.outcomes import Reply
 from audit_core.results import estimate_study
 from audit_core.study import ATTEMPTS, CELLS, Study
 from audit_core.verify import verify
@@ -398,6 +399,37 @@ def test_a_batch_that_the_service_no_longer_has_is_interrupted_and_made_again(tm
     assert outcomes(study) == {"accepted": 36, "interrupted": 10}
     assert any(r.get("error", "").startswith("the service no longer has") for r in records(study))
     sound(study)
+
+
+@pytest.mark.parametrize("fault", ["500", "429", "409", "archived", "gone"])
+def test_a_service_that_never_makes_or_keeps_a_batch_stops_the_run(tmp_path: Path, fault: str) -> None:
+    """Lists and descriptions that succeed between must not make the tries endless."""
+    with BatchService(told) as service:
+        study = ready(tmp_path, service.url, tries=3)
+        if fault == "archived":
+            service.describe = lambda batch, _: {**batch, "archived_at": "2026-03-01T09:00:00Z"}
+        elif fault == "gone":
+            say = service._say
+            service._say = lambda name: say(name) if service.asked[-1] == "create" else Scripted(status=404)  # type: ignore[method-assign]
+        else:
+            service.create = lambda _: (Scripted(status=int(fault)), False)
+        with pytest.raises(StorageError, match="a cell could not be answered: expected an answer within 3 tries"):
+            answered(study)
+        assert service.asked.count("create") == 3
+        assert "accepted" not in outcomes(study)
+        service.create, service.describe = lambda _: (None, True), lambda batch, _: batch
+        if fault == "gone":
+            service._say = say  # type: ignore[method-assign]
+        answered(study)
+    sound(study)
+    assert outcomes(study)["accepted"] == 36
+
+
+def test_a_list_that_repeats_its_page_does_not_hide_the_end() -> None:
+    page = {"data": [{"id": "msgbatch_1", "type": "message_batch", "request_counts": {}}], "has_more": True}
+    batches = Batches(lambda *_: Reply(200, json.dumps(page).encode()), "http://127.0.0.1")
+    with pytest.raises(BatchError, match="one page again and again"):
+        list(batches.since("msgbatch_0"))
 
 
 def test_status_shows_the_open_batch_without_the_process(tmp_path: Path) -> None:
