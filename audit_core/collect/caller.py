@@ -35,6 +35,7 @@ def call_all(
     calls: Calls,
     *,
     budget: tuple[int, int],
+    spent: tuple[int, int] = (0, 0),
     progress: Progress = lambda _what, _done, _total: None,
     pause: Callable[[float], object] | None = None,
 ) -> None:
@@ -45,7 +46,8 @@ def call_all(
         attempts: The stage's ledger.
         adapter: Answers.
         calls: Transport, concurrency, rate and tries.
-        budget: Most calls and most tokens over all runs; 0 for no limit.
+        budget: Most calls and most tokens of the study over all runs; 0 for no limit.
+        spent: Calls and tokens of its other stages.
         progress: Called with what, done, total.
         pause: Waits; replaced in tests.
 
@@ -54,7 +56,7 @@ def call_all(
         StorageError: The service refuses or keeps failing; everything accepted is kept, and the run can be resumed.
     """
     stop = threading.Event()
-    run = _Run(attempts, adapter, calls, Budget(attempts, *budget), progress, stop, pause or stop.wait)
+    run = _Run(attempts, adapter, calls, Budget(attempts, *budget, spent), progress, stop, pause or stop.wait)
     left = ((key, prompt) for key, prompt in work if key not in attempts.tally)
     run.meter.show(attempts.tally.done, attempts.tally.tokens)
     if calls.transport == "batch":

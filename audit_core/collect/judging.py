@@ -13,7 +13,7 @@ from audit_core.calls import Packet, judgments, label_counts, packets, sampled
 from audit_core.codec import Record
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
-from audit_core.collect.progress import Progress
+from audit_core.collect.progress import THIS_MACHINE, Progress, spent
 from audit_core.collect.senders import Sender
 from audit_core.collection import Calls
 from audit_core.prompts import judge_prompt
@@ -44,6 +44,7 @@ def asked(
     settings: Calls,
     adapter: Sender,
     known: Sequence[controls.Control],
+    budget: tuple[int, int],
     progress: Progress,
     pause: Callable[[float], object] | None,
     folder: str = AT_ONCE,
@@ -57,15 +58,17 @@ def asked(
         settings: Of its calls.
         adapter: Answers.
         known: Control packets; none where the protocol wants none.
+        budget: Most calls and most tokens of the study; a judge in this process uses none.
         progress: Called with what, done, total.
         pause: Waits; replaced in tests.
         folder: Where its ledgers stand.
         share: Of the questions that it sees.
     """
     seed, member = study.protocol.seed, attempts_of(judge, folder)
+    limits = (0, 0) if adapter.origin == THIS_MACHINE else budget
     counts: dict[str, int] = {}
     if known:
-        counts |= _controls(study, controls_of(judge, folder), settings, adapter, known, progress, pause)
+        counts |= _controls(study, controls_of(judge, folder), settings, adapter, known, limits, progress, pause)
 
     def held() -> Iterator[Packet]:
         return sampled(lambda: packets(study.dossiers(), seed), seed, share)
@@ -73,7 +76,16 @@ def asked(
     slots = Slots(key for key, _, _ in held())
     with Attempts(study.path / member, study.chain[-1].sha256, new_run(), slots) as attempts:
         work = (((key,), partial(judge_prompt, packet)) for key, _, packet in held())
-        call_all(work, attempts, adapter, settings, budget=(0, 0), progress=progress, pause=pause)
+        call_all(
+            work,
+            attempts,
+            adapter,
+            settings,
+            budget=limits,
+            spent=spent(study.path, member),
+            progress=progress,
+            pause=pause,
+        )
         counts = {**label_counts(held(), attempts.tally, seed, len(slots)), **counts}
         made = map(codec.from_judgment, judgments(held(), attempts.tally, seed))
         present = (member, *([controls_of(judge, folder)] if known else []))
@@ -86,11 +98,21 @@ def _controls(
     settings: Calls,
     adapter: Sender,
     known: Sequence[controls.Control],
+    limits: tuple[int, int],
     progress: Progress,
     pause: Callable[[float], object] | None,
 ) -> dict[str, int]:
     held = list(controls.packets(known, study.protocol.seed))
     with Attempts(study.path / member, study.chain[-1].sha256, new_run(), Slots(key for key, _, _ in held)) as attempts:
         work = (((key,), partial(judge_prompt, packet)) for key, _, packet in held)
-        call_all(work, attempts, adapter, settings, budget=(0, 0), progress=progress, pause=pause)
+        call_all(
+            work,
+            attempts,
+            adapter,
+            settings,
+            budget=limits,
+            spent=spent(study.path, member),
+            progress=progress,
+            pause=pause,
+        )
         return controls.counts(known, study.protocol.seed, attempts.tally)

@@ -17,18 +17,20 @@ LONGEST_PAUSE = 600.0
 
 
 class Budget:
-    """Most calls and most tokens of a stage over all its runs; never exceeded.
+    """Most calls and most tokens of a study over all its stages and runs; never exceeded.
 
     A call reserves the most tokens that it can use: one for each byte of its request, and its ``max_tokens``. Where
     calls under way leave no room, the next one waits for what they really use.
 
     Args:
-        attempts: What was used so far.
+        attempts: What this stage used so far.
         calls, tokens: Limits; 0 for none.
+        spent: Calls and tokens of other stages.
     """
 
-    def __init__(self, attempts: Attempts, calls: int, tokens: int) -> None:
+    def __init__(self, attempts: Attempts, calls: int, tokens: int, spent: tuple[int, int] = (0, 0)) -> None:
         self._attempts, self._calls, self._tokens = attempts, calls, tokens
+        self._spent = spent
         self._changed = threading.Condition()
         self._under_way = self._reserved = 0
 
@@ -68,10 +70,18 @@ class Budget:
 
     def fits(self, calls: int, tokens: int) -> bool:
         """Whether so many further calls with so many tokens stay within the limits."""
-        used = self._attempts.calls + self._waiting_calls() + calls
+        used = self._used_calls + self._waiting_calls() + calls
         return (not self._calls or used <= self._calls) and (
-            not self._tokens or self._attempts.tokens + self._reserved + tokens <= self._tokens
+            not self._tokens or self._used_tokens + self._reserved + tokens <= self._tokens
         )
+
+    @property
+    def _used_calls(self) -> int:
+        return self._spent[0] + self._attempts.calls
+
+    @property
+    def _used_tokens(self) -> int:
+        return self._spent[1] + self._attempts.tokens
 
     def _waiting_calls(self) -> int:
         """Calls that have room but no start record yet; counted as all calls under way, which never is too few."""
@@ -79,11 +89,11 @@ class Budget:
 
     def used_up(self, tokens: int) -> NotMeasurableError:
         """The message that names the limit that was met."""
-        calls_met = self._calls and self._attempts.calls >= self._calls
+        calls_met = self._calls and self._used_calls >= self._calls
         limit, used, word = (
-            (self._calls, f"{self._attempts.calls:,}", "calls")
+            (self._calls, f"{self._used_calls:,}", "calls")
             if calls_met
-            else (self._tokens, f"{self._attempts.tokens:,}, and the next call may use {tokens:,}", "tokens")
+            else (self._tokens, f"{self._used_tokens:,}, and the next call may use {tokens:,}", "tokens")
         )
         return NotMeasurableError(
             Problem(

@@ -16,8 +16,11 @@ from audit_core import codec
 from audit_core.codec import CodecError, Record
 from audit_core.collection import Calls
 from audit_core.outcomes import read
+from audit_core.study import is_calls
 from audit_core.tally import TOKENS, reply_of
 
+THIS_MACHINE = "this machine"
+"""Origin of calls that never leave this process."""
 Progress = Callable[[str, int, int], None]
 """Called with what, done, total."""
 
@@ -111,6 +114,27 @@ def records_of(path: Path) -> Iterator[Record]:
                     yield codec.plain(line)
             except CodecError:
                 return
+
+
+def spent(study: Path, besides: str) -> tuple[int, int]:
+    """Calls and tokens of a study's other ledgers of calls; adapters that answer in this process cost nothing.
+
+    Args:
+        study: Its folder.
+        besides: The ledger that counts for itself.
+    """
+    calls, tokens = 0, 0
+    ledgers = [path for path in study.rglob("*.jsonl") if is_calls(path.relative_to(study).as_posix())]
+    for path in ledgers:
+        if path == study / besides or not path.is_file():
+            continue
+        for record in records_of(path):
+            if record.get("kind") == "start" and record["origin"] != THIS_MACHINE:
+                calls += 1
+            elif record.get("outcome") == "accepted":
+                reply = reply_of(record)
+                tokens += sum(count for name, count in read(reply.status, reply.body).usage if name in TOKENS)
+    return calls, tokens
 
 
 def facts(path: Path, calls: Calls, total: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from audit_core.adapters import completions, embedded, extractive, lexical
 from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collect.facts import check_weights
+from audit_core.collect.progress import THIS_MACHINE
 from audit_core.collection import Calls
 from audit_core.digests import canonical, sha256
 from audit_core.errors import InputError, Problem
@@ -31,7 +32,7 @@ class Sender(Protocol):
 class Local:
     """An adapter that answers in this process, from the prompt and the attempt's name."""
 
-    origin = "this machine"
+    origin = THIS_MACHINE
 
     def __init__(self, reply: Callable[[str, str], bytes]) -> None:
         self._reply = reply

@@ -264,9 +264,10 @@ def judge_answers(
             note="No judge labelled the answers; only the exact kernel is available.",
         )
         return
+    budget = (collection.calls, collection.tokens)
     with (
         closing(sender(collection.judging, models.get("judging", {}), model_path, progress)) as adapter,
-        asked(study, judge.name, collection.judging, adapter, controls.of(study), progress, pause) as done,
+        asked(study, judge.name, collection.judging, adapter, controls.of(study), budget, progress, pause) as done,
     ):
         found = list(flags(study))
         ledgers = {**done.ledgers, **({FLAGS: found} if found else {})}
@@ -284,9 +285,10 @@ def _second_judge(
     if collection.second is None or judge is None:
         yield Asked({}, (), {})
         return
+    budget = (collection.calls, collection.tokens)
     with (
         closing(sender(collection.second, models.get("second", {}), model_path, progress)) as adapter,
-        asked(study, judge.name, collection.second, adapter, controls.of(study), progress, pause,
+        asked(study, judge.name, collection.second, adapter, controls.of(study), budget, progress, pause,
               folder=LATER, share=collection.share) as done,
     ):  # fmt: skip
         yield replace(done, counts={f"{judge.name}_{name}": value for name, value in done.counts.items()})

@@ -96,6 +96,11 @@ def judgments_of(judge: str, folder: str = AT_ONCE) -> str:
     return f"{folder}/{judge}/cells.jsonl"
 
 
+def is_calls(member: str) -> bool:
+    """Whether a member is a ledger of calls."""
+    return member == ATTEMPTS or bool(JUDGE_ATTEMPTS.fullmatch(member))
+
+
 def attempts_of(judge: str, folder: str = AT_ONCE) -> str:
     """Path of a judge's calls inside the study."""
     return f"{folder}/{judge}/attempts.jsonl"

@@ -304,6 +304,30 @@ def test_the_budget_stops_before_it_is_exceeded(tmp_path: Path, monkeypatch: pyt
         assert len(service.seen) == 7
 
 
+def test_the_budget_is_the_whole_studys_and_a_judge_draws_from_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", KEY)
+    with Service() as service:
+        toml = prepare(tmp_path, generation=messages(service.url), judging=messages(service.url, "judge-1"),
+                       budget="calls = 39")  # fmt: skip
+        study = stages.freeze(toml, tmp_path / "study", CREATED)
+        for _ in range(2):
+            with pytest.raises(NotMeasurableError, match=r"budget of calls is used up.*39"):
+                stages.run(Study(study.path), tmp_path, now)
+        assert len(service.seen) == 39 == 6 * 3 * 2 + 3
+    assert [lock.gate for lock in Study(study.path).chain][-1] == "answers"
+
+
+def test_a_judge_in_this_process_uses_no_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", KEY)
+    with Service() as service:
+        toml = prepare(tmp_path, generation=messages(service.url), judging='adapter = "lexical"', budget="calls = 36")
+        study = stages.freeze(toml, tmp_path / "study", CREATED)
+        stages.run(study, tmp_path, now)
+    assert Study(study.path).chain[-1].gate == "gold"
+
+
 def test_without_a_key_one_line_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AUDIT_TEST_KEY", raising=False)
     study = stages.freeze(prepare(tmp_path, generation=messages("http://127.0.0.1:9")), tmp_path / "study", CREATED)
