@@ -113,6 +113,8 @@ class _Run:
         began = time.monotonic()
         try:
             made = self._batches.create([(attempt, request) for attempt, (_, request) in named.items()])
+            if made.batch_id in self._attempts.tally.batch_ids:
+                raise BatchError(f"the service names a new batch {made.batch_id} as an earlier one", again=True)
         except BatchError as fault:
             if fault.status is not None and fault.status < 500 and fault.status not in (200, 408, 409):
                 self._attempts.end_batch(batch, ((a, Reply(fault.status, b"", error="the batch")) for a in batch.items))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +16,8 @@ from audit_core.collection import Calls
 from audit_core.digests import canonical, sha256
 from audit_core.errors import InputError, Problem
 from audit_core.outcomes import Reply
+
+_ESCAPE = re.compile(rb"\\u00([0-7][0-9a-fA-F])")
 
 
 class Sender(Protocol):
@@ -98,16 +101,19 @@ class Remote:
         return self._checked(self._messages.ask(path, body, deadline))
 
     def _checked(self, reply: Reply) -> Reply:
-        """The reply; a body that echoes the key is not stored."""
-        if self._key.encode() in reply.body:
-            return Reply(
-                None, b"", reply.request_id, reply.retry_after, "the response echoed the key", reply.elapsed_ms
-            )
+        """The reply; one that echoes the key, also in JSON's escapes, is not stored."""
+        if self._key.encode() in _plain(reply.body) + (reply.request_id or "").encode():
+            return Reply(None, b"", None, reply.retry_after, "the response echoed the key", reply.elapsed_ms)
         return reply
 
     def close(self) -> None:
         """Close connections."""
         self._messages.close()
+
+
+def _plain(body: bytes) -> bytes:
+    """A body with the escapes of ASCII characters undone."""
+    return _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), body) if b"\\u00" in body else body
 
 
 class Completions(Remote):

@@ -432,6 +432,17 @@ def test_a_list_that_repeats_its_page_does_not_hide_the_end() -> None:
         list(batches.since("msgbatch_0"))
 
 
+def test_a_name_given_twice_is_never_recorded(tmp_path: Path) -> None:
+    """One name for two batches would make a ledger that nothing can read; the batch is found in the list."""
+    with BatchService(told) as service:
+        study = ready(tmp_path, service.url)
+        service.describe = lambda batch, _: {**batch, "id": "msgbatch_0001"}
+        answered(study)
+        assert service.asked.count("create") == 4
+    sound(study)
+    assert [r["batch_id"] for r in records(study) if r["kind"] == "created"] == list(service.batches)
+
+
 def test_status_shows_the_open_batch_without_the_process(tmp_path: Path) -> None:
     with BatchService(told) as service:
         study = ready(tmp_path, service.url, input_price='"3"', output_price='"15"')

@@ -8,8 +8,10 @@ import time
 import pytest
 
 from audit_core.adapters.messages import Endpoint, Messages
+from audit_core.collect.senders import Remote
+from audit_core.collection import Calls
 from audit_core.errors import InputError
-from audit_core.outcomes import answer_of, message_reading, read
+from audit_core.outcomes import Reply, answer_of, message_reading, read
 from tests.support.service import Scripted, Seen, Service, message
 
 KEY = "sk-ant-CANARY-0123456789"
@@ -109,6 +111,25 @@ def test_the_key_is_in_nothing_that_is_stored_or_shown() -> None:
         for _ in range(3):
             assert KEY not in repr(client.create(BODY))
         assert KEY not in repr(client.endpoint)
+
+
+@pytest.mark.parametrize("where", ["body", "escaped", "request id", "error"])
+def test_a_reply_that_echoes_the_key_is_not_kept(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", KEY)
+    escaped = "".join(f"\\u{ord(character):04X}" for character in KEY)
+    plan = {
+        "body": Scripted(text=KEY),
+        "escaped": Scripted(body=json.dumps(message("echo", "m")).replace("echo", escaped).encode()),
+        "request id": Scripted(headers={"request-id": f"req_{KEY}"}),
+        "error": Scripted(status=400, body=f"no {KEY}".encode()),
+    }[where]
+    with Service(lambda _seen, _number: plan) as service:
+        remote = Remote(Calls("messages", "m", service.url, "AUDIT_TEST_KEY"))
+        reply = remote.send(BODY, "1")
+        remote.close()
+    assert reply == Reply(None, b"", None, None, "the response echoed the key", reply.elapsed_ms)
+    if where == "escaped":
+        assert KEY in json.loads(plan.body or b"")["content"][0]["text"]
 
 
 def test_lone_surrogates_are_replaced_and_thinking_is_not_text() -> None:
