@@ -19,7 +19,7 @@ from audit_core.errors import InputError, Problem
 from audit_core.model import State
 from audit_core.normalize import RULES
 from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
-from audit_core.sources import ENGINES, RETRIEVERS, Parent, Search, columns, search
+from audit_core.sources import ENGINES, RETRIEVERS, VARIABLE, Parent, Search, columns, is_origin, search
 
 GENERATORS = ("extractive", "embedded", "messages")
 JUDGES = ("none", "lexical", "embedded", "messages", "openai")
@@ -239,7 +239,7 @@ class _Reader:
             return default
         value = section[key]
         if not good(value):
-            self.fault(f"{key} is not what it must be", expected, repr(value), f"[{table}]")
+            self.fault(f"{key} is not what it must be", expected, _shown(key, value), f"[{table}]")
             return default
         return value
 
@@ -256,8 +256,26 @@ class _Reader:
                 self.fault(f"{table} is not a table", "a table", repr(section), table)
 
 
+def _shown(key: str, value: Any) -> str:
+    """A value in a message; not where a key may stand in place of its variable, nor a number too long to write."""
+    if key == "key_variable":
+        return "another value, which is not shown: it may be the key itself"
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+
+
 def _text(value: Any) -> bool:
     return type(value) is str
+
+
+def _variable(value: Any) -> bool:
+    return type(value) is str and bool(VARIABLE.fullmatch(value))
+
+
+def _margin(value: Any) -> bool:
+    return type(value) is str and bool(DECIMAL.fullmatch(value)) and 0 <= Fraction(value) <= 1
 
 
 def _name(value: Any) -> bool:
@@ -295,7 +313,7 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
         InputError: The file cannot be read, or anything in it is wrong; one message lists every fault.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(
             Problem(
@@ -306,9 +324,9 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
                 "Make one with: snapshot-audit init",
             )
         ) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOML's own errors, other bytes, numbers of thousands of digits
         raise InputError(
-            Problem("the protocol is not TOML", "valid TOML", str(error), str(path), "Correct the line that is named.")
+            Problem("the protocol is not TOML", "valid TOML", str(error), str(path), "Correct the file.")
         ) from None
     reader = _Reader(document)
     protocol, collection = _parse(reader)
@@ -336,6 +354,9 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     judging = _calls(reader, "judging", JUDGES, most=JUDGE_TOKENS)
     generation = _calls(reader, "generation", GENERATORS)
     second, share = _second(reader, judging.adapter)
+    controls = get("judging", "controls", lambda v: type(v) is bool, "true or false", False)
+    if controls and judging.adapter == "none":
+        reader.fault("control packets need a judge", "an adapter in [judging]", "none", "[judging]")
     rule = _decision(reader, judging.adapter)
     judges: tuple[Judge, ...] = (
         () if judging.adapter == "none" else (Judge("primary", "primary", True, _words(judging)),)
@@ -373,7 +394,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         exclude_file=get("questions", "exclude_file", _text, "a file, or empty", ""),
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
         corpus_columns=columns(reader, "corpus"), search=found, parent=Parent(parent) if parent else None,
-        controls=get("judging", "controls", lambda v: type(v) is bool, "true or false", False),
+        controls=controls,
         second=second, share=share,
     )  # fmt: skip
     return protocol, collection
@@ -395,6 +416,8 @@ def _shards(reader: _Reader, retriever: str, found: Search, reach: dict[str, int
     """Files of the corpus, where the retriever reads any; no state reaches more than there are."""
     local = retriever in ("fts5", "replay")
     shards: list[str] = reader.get("corpus", "shards", _texts, "a list of files", [], need=local)
+    if len(set(shards)) != len(shards):
+        reader.fault("a shard is named twice", "different files", ", ".join(shards), "[corpus]")
     if shards and not local:
         reader.fault("a service holds the corpus", "no shards here", ", ".join(shards), "[corpus]")
     most = len(found.indices) if retriever in ENGINES else len(shards)
@@ -417,6 +440,8 @@ def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
         name, shards = item.get("name"), item.get("shards")
         if not _name(name) or not re.fullmatch(r"[ -~]{1,200}", str(name)):
             reader.fault("a state needs a name", "1 to 200 printable ASCII characters", repr(name), where)
+        elif not _text(item.get("label", "")):
+            reader.fault("a label is not what it must be", "text", repr(item["label"]), where)
         elif not _whole(0)(shards):
             reader.fault("a state needs its number of shards", "0 or more", repr(shards), where)
         else:
@@ -452,10 +477,10 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 6
     if adapter == "embedded" and not model:
         model = EMBEDDED_MODEL
     if adapter in ("messages", "openai"):
-        if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]*)?", url):
+        if not is_origin(url):
             reader.fault("base_url is not an address", "https://HOST", repr(url), f"[{table}]")
-        if not model:
-            reader.fault("model is missing", "the service's name of a model", "nothing", f"[{table}]")
+        if not model.strip() or not model.isprintable():
+            reader.fault("model is missing", "the service's name of a model", repr(model), f"[{table}]")
 
     def decimal(name: str) -> str:
         return str(get(table, name, _decimal, 'decimal text like "0.8"', ""))
@@ -465,7 +490,8 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 6
         reader.fault("only a service takes batches", 'the adapter "messages"', adapter, f"[{table}]")
     return Calls(
         adapter, model, url,
-        get(table, "key_variable", _name, "a name", "OPENAI_API_KEY" if adapter == "openai" else base.key_variable),
+        get(table, "key_variable", _variable, "the name of an environment variable",
+            "OPENAI_API_KEY" if adapter == "openai" else base.key_variable),
         get(table, "max_tokens", _whole(1, 20_000), "1 to 20,000", base.max_tokens),
         get(table, "seed", _text, "text", base.seed),
         get(table, "concurrency", _whole(1, 64), "1 to 64", base.concurrency),
@@ -481,7 +507,7 @@ def _calls(reader: _Reader, table: str, adapters: tuple[str, ...], most: int = 6
 def _decision(reader: _Reader, judge: str) -> Rule | None:
     if "decision" not in reader.document:
         return None
-    margin = reader.get("decision", "margin", lambda v: _text(v) and bool(DECIMAL.fullmatch(v)), "decimal text", "0.03")
+    margin = reader.get("decision", "margin", _margin, "decimal text from 0 to 1", "0.03")
     kernels = reader.get(
         "decision", "lower_above_zero", lambda v: _texts(v) and set(v) <= set(KERNELS), "a list of exact, semantic", []
     )

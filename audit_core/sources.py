@@ -11,8 +11,9 @@ from typing import Protocol as Interface
 
 RETRIEVERS = ("fts5", "opensearch", "elasticsearch", "deepresearchgym", "replay")
 ENGINES = ("opensearch", "elasticsearch")
-ORIGIN = re.compile(r"https?://[^\s/@?#]+(/[^\s?#]*)?")
+ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/@?#:\\\[\]]+)(:(?P<port>\d{1,5}))?(/[^\s?#\\]*)?")
 INDEX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,254}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 ROLES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -142,15 +143,15 @@ def search(reader: Reader, retriever: str, reach: Mapping[str, int]) -> Search:
     states = [name for name, count in reach.items() if count]
     matched = get("match", _names, "a list of fields", ["title", "text"])
     found = Search(
-        base_url=get("base_url", _origin, "https://HOST", "", need=retriever in ENGINES),
-        key_variable=get("key_variable", _name, "a name", ""),
+        base_url=get("base_url", is_origin, "https://HOST", "", need=retriever in ENGINES),
+        key_variable=get("key_variable", _variable, "the name of an environment variable", ""),
         indices=tuple(get("indices", _indices, "a list of different index names, no patterns", [], need=True)),
         body=_body(matched) if retriever in ENGINES else "",
         text_field=get("text_field", _name, "a field", base.text_field),
         title_field=get("title_field", _text, "a field, or empty", base.title_field),
         url_field=get("url_field", _text, "a field, or empty", base.url_field),
         family_field=get("family_field", _text, "a field, or empty", base.family_field),
-        addresses=get("addresses", _map(_origin), "an address for each state that retrieves", {}),
+        addresses=get("addresses", _map(is_origin), "an address for each state that retrieves", {}),
         count_parameter=get("count_parameter", _parameter, "a name", base.count_parameter),
         shards_parameter=get("shards_parameter", lambda v: v in SHARDS, " or ".join(SHARDS), base.shards_parameter),
         runs=get("runs", _map(_name), "a run file for each state that retrieves", {}, need=True),
@@ -194,12 +195,18 @@ def _name(value: Any) -> bool:
     return type(value) is str and value.strip() != ""
 
 
+def _variable(value: Any) -> bool:
+    return type(value) is str and bool(VARIABLE.fullmatch(value))
+
+
 def _names(value: Any) -> bool:
     return type(value) is list and bool(value) and all(map(_name, value)) and QUESTION_MARK not in value
 
 
-def _origin(value: Any) -> bool:
-    return type(value) is str and bool(ORIGIN.fullmatch(value))
+def is_origin(value: Any) -> bool:
+    """Whether a value is an address without user, query and fragment, whose port is one."""
+    found = ORIGIN.fullmatch(value) if type(value) is str and value.isprintable() else None
+    return found is not None and 0 < int(found["port"] or 80) < 1 << 16
 
 
 def _indices(value: Any) -> bool:

@@ -88,6 +88,10 @@ def chosen(base: Path, collection: Collection) -> list[Question]:
     """The selected questions, in the order of their hashes."""
     population = {q.question_id: q for q in inputs.questions(base / collection.questions, collection.question_columns)}
     left_out = set(collection.exclude)
+    if unknown := sorted(left_out - population.keys()):
+        raise InputError(Problem("excluded ids name no question", f"ids of {collection.questions}",
+                                 ", ".join(unknown)[:80], "[questions] exclude",
+                                 "Correct them; an exclude_file may hold ids of other files too."))  # fmt: skip
     if collection.exclude_file:
         left_out |= set(inputs.exclusions(base / collection.exclude_file))
     return [population[key] for key in select(population, collection.selection_seed, collection.count, left_out)]
@@ -141,12 +145,16 @@ def check_corpus(base: Path, names: Iterable[str], named: Mapping[str, str]) -> 
     shard_of: dict[str, int] = {}
     for number, name in enumerate(names):
         with together.part():
+            empty = True
             for passage in inputs.shard(base / name, named):
+                empty = False
                 digest = hashlib.sha256(passage.text.encode()).digest()[:16]
                 shard_of.setdefault(passage.document_id, number)
                 if held.setdefault(passage.document_id, digest) != digest:
                     together.faults.append(Problem("one document id stands for two texts", "one text an id",
                                                    passage.document_id[:60], f"{name} and an earlier shard",
                                                    ACTION))  # fmt: skip
+            if empty:
+                together.faults.append(Problem("a shard holds no passage", "one or more", "none", name, ACTION))
     together.finish()
     return shard_of

@@ -79,7 +79,9 @@ class _Columns:
 
 def _text(table: Table, record: Record, key: str | None, number: int, default: str | None = None) -> str | None:
     value = default if key is None else record.get(key, default)
-    if not isinstance(value, str) or (default is None and not value):
+    if value is None:
+        value = default
+    if not isinstance(value, str) or (default is None and not value.strip()):
         table.fault(f"{key} is not what it must be", "text", repr(value), number)
         return None
     try:
@@ -125,9 +127,10 @@ def questions(path: Path, named: Mapping[str, str] | None = None) -> list[Questi
         if found is None:
             continue
         key, text = _id(table, record, found, number), _text(table, record, found["question"], number)
-        tags = _texts(record.get(found.get("tags", ""), []))
+        given = record.get(found.get("tags", ""))
+        tags = [] if given is None else _texts(given)
         if tags is None:
-            table.fault("tags are not what they must be", "a list of texts", repr(record[found["tags"]]), number)
+            table.fault("tags are not what they must be", "a list of texts", repr(given), number)
         if key is None or text is None or tags is None or _twice(table, seen, key, number):
             continue
         out.append(Question(key, text, tuple(tags)))
@@ -151,8 +154,9 @@ def gold(path: Path, wanted: list[str], named: Mapping[str, str] | None = None) 
             continue
         key, value = _id(table, record, found, number), record.get(found["answers"])
         aliases = _aliases(value)
-        if not aliases:
+        if not aliases or not all(alias.strip() for alias in aliases):
             table.fault(f"{found['answers']} are not what they must be", "a list of texts", repr(value), number)
+            aliases = None
         if key is None or not aliases or _twice(table, seen, key, number):
             continue
         held[key] = Gold(key, tuple(aliases))

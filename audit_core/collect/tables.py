@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator
@@ -91,6 +92,8 @@ class Table:
             if len(line) > LINE_LIMIT:
                 self.fault("a line is too long", f"at most {LINE_LIMIT:,} bytes", "a longer one", number)
                 return
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             if not line.strip():
                 continue
             try:

@@ -20,7 +20,7 @@ from audit_core.errors import InputError
 from audit_core.model import Gold, Question
 from audit_core.prompts import Passage
 from audit_core.study import COLLECTION, PRIMARY, Study
-from tests.support.collecting import prepare
+from tests.support.collecting import messages, prepare
 from tests.support.shared import shared
 from tests.support.simulator import CREATED
 
@@ -273,3 +273,93 @@ def test_nq_open_as_published() -> None:
     found = inputs.questions(path)
     assert len(found) > 1000
     assert len(inputs.gold(path, [q.question_id for q in found])) == len(found)
+
+
+def faults_of(toml: Path) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        stages.freeze(toml, toml.parent / "study", CREATED)
+    assert not (toml.parent / "study").exists()
+    assert not list(toml.parent.glob("*.gold-nonce"))
+    return [str(problem) for problem in caught.value.problems]
+
+
+MARK = b"\xef\xbb\xbf"
+
+
+def test_a_mark_at_the_start_and_null_for_what_is_optional_change_nothing(tmp_path: Path) -> None:
+    """Some editors write a byte order mark; some exports write null for an empty column."""
+    toml = prepare(tmp_path, questions=6)
+    for name in ("protocol.toml", "questions.jsonl", "gold.jsonl", "shard-1.jsonl"):
+        (tmp_path / name).write_bytes(MARK + (tmp_path / name).read_bytes())
+    with (tmp_path / "shard-2.jsonl").open("a") as stream:
+        stream.write('{"document_id": "n", "text": "fee", "title": null, "url": null, "family": null}\n')
+    study = stages.freeze(toml, tmp_path / "study", CREATED)
+    stages.select_questions(study, tmp_path, CREATED)
+    assert len(list(study.questions())) == 6
+
+
+def test_blank_texts_and_empty_shards_are_faults(tmp_path: Path) -> None:
+    toml = prepare(tmp_path, questions=6)
+    for name, line in (
+        ("questions.jsonl", '{"question_id": "blank", "question": " \\t"}'),
+        ("questions.jsonl", '{"question_id": " ", "question": "What?"}'),
+        ("gold.jsonl", '{"question_id": "blank", "aliases": ["one", " "]}'),
+        ("shard-1.jsonl", '{"document_id": "blank", "text": "\\n"}'),
+    ):
+        with (tmp_path / name).open("a") as stream:
+            stream.write(line + "\n")
+    (tmp_path / "shard-2.jsonl").write_bytes(b"")
+    found = faults_of(toml)
+    assert [fault.partition(":")[0] for fault in found] == [
+        "question is not what it must be",
+        "question_id is not what it must be",
+        "aliases are not what they must be",
+        "text is not what it must be",
+        "a shard holds no passage",
+    ]
+
+
+def test_an_excluded_id_that_no_question_has_is_a_fault(tmp_path: Path) -> None:
+    toml = prepare(tmp_path, questions=6)
+    toml.write_text(toml.read_text().replace("exclude = []", 'exclude = ["q1", "Q2"]'))
+    assert faults_of(toml) == [
+        "excluded ids name no question: expected ids of questions.jsonl, found Q2 ([questions] exclude). "
+        "Correct them; an exclude_file may hold ids of other files too."
+    ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://127.0.0.1:99999", "http://h:port", "http://h:0", "http://[::1", "http://h\\u0000x", "http://a\\\\b"],
+)
+def test_an_address_that_cannot_be_asked_is_a_fault(tmp_path: Path, address: str) -> None:
+    toml = prepare(tmp_path, generation=messages(address))
+    assert [fault.partition(":")[0] for fault in faults_of(toml)] == ["base_url is not an address"]
+
+
+def test_a_key_in_place_of_its_variable_is_refused_and_not_shown(tmp_path: Path) -> None:
+    toml = prepare(tmp_path, generation=messages("http://127.0.0.1:9").replace("AUDIT_TEST_KEY", "sk-ant-CANARY-1"))
+    (fault,) = faults_of(toml)
+    assert fault.startswith("key_variable is not what it must be: expected the name of an environment variable")
+    assert "CANARY" not in fault
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("count = 20 ", "count = " + "9" * 5000 + " ", "the protocol is not TOML"),
+        ("count = 20 ", "count = 0x" + "f" * 5000 + " ", "count is not what it must be"),
+        ("[budget]", "[budget]\nx = " + "[" * 50_000, "the protocol is not TOML"),
+        ('label = "one shard"', "label = 1", "a label is not what it must be"),
+        ('"shard-2.jsonl"', '"shard-1.jsonl"', "a shard is named twice"),
+        ("controls = false", "controls = true", "control packets need a judge"),
+        ('margin = "0.03"', 'margin = "-0.03"', "margin is not what it must be"),
+        ('margin = "0.03"', 'margin = "3"', "margin is not what it must be"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_faults(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    toml = prepare(tmp_path, questions=20)
+    text = toml.read_text()
+    assert old in text
+    toml.write_text(text.replace(old, new, 1))
+    assert fault in [found.partition(":")[0] for found in faults_of(toml)]
