@@ -59,11 +59,13 @@ def freeze(arguments: argparse.Namespace) -> Result:
 def run(arguments: argparse.Namespace) -> Result:
     """Do what is still open, up to the locked results."""
     from audit_core.collect import stages
+    from audit_core.collect.frozen import check_locked
     from audit_core.collect.outlook import outlook
     from audit_core.results import estimate_study
     from audit_core.study import RESULTS, Study
 
     study = Study(arguments.study)
+    check_locked(study)
     facts: dict[str, Any] = stages.status(study)
     if arguments.dry_run:
         left = outlook(study, stages.collection_of(study))

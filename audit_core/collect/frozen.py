@@ -16,6 +16,7 @@ from audit_core.errors import InputError, Problem
 from audit_core.model import Gold, Question
 from audit_core.protocol import Protocol, Source
 from audit_core.selection import select
+from audit_core.study import Study
 
 
 class Together:
@@ -64,6 +65,25 @@ def check_unchanged(base: Path, protocol: Protocol, names: Iterable[str]) -> Non
         elif (found := sha256_file(path)) != known[name].sha256:
             faults.append(Problem("an input differs from the frozen one", f"sha256 {known[name].sha256[:12]}…",
                                   f"{found[:12]}…", str(path), "Restore it, or freeze a new protocol."))  # fmt: skip
+    if faults:
+        raise InputError(faults)
+
+
+def check_locked(study: Study) -> None:
+    """Refuse a study of which a locked file is not the locked one, before anything is asked or opened.
+
+    Raises:
+        InputError: A file is missing or differs; one message lists them all.
+    """
+    faults = []
+    for lock in study.chain:
+        for member, entry in lock.files.items():
+            path = study.path / member
+            found = sha256_file(path) if path.is_file() else ""
+            if found != entry.sha256:
+                faults.append(Problem("a locked file is not the locked one", f"sha256 {entry.sha256[:12]}…",
+                                      f"{found[:12]}…" if found else "no such file", member,
+                                      "Restore the study from a copy; nothing was asked."))  # fmt: skip
     if faults:
         raise InputError(faults)
 

@@ -15,6 +15,7 @@ import pytest
 
 from audit_core import calls, codec
 from audit_core.adapters.fts import retrieve
+from audit_core.cli import main
 from audit_core.collect import stages
 from audit_core.collection import from_record, read_toml, to_record
 from audit_core.errors import AuditError, GateError, InputError, NotMeasurableError, StorageError
@@ -86,6 +87,26 @@ def test_changed_inputs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"differs from the frozen one.*questions\.jsonl"):
         stages.run(study, tmp_path, now)
     assert len(study.chain) == 1
+
+
+@pytest.mark.parametrize(
+    "member", ["protocol/collection.json", "selection/questions.jsonl", "retrieval/passages.jsonl"]
+)
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_changed_locked_file_stops_a_run_before_the_first_call(
+    member: str, gone: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = stages.freeze(prepare(tmp_path), tmp_path / "study", CREATED)
+    stages.select_questions(study, tmp_path, CREATED)
+    stages.retrieve_evidence(study, tmp_path, CREATED)
+    file = study.path / member
+    changed = file.read_bytes().replace(b"fee", b"fEe").replace(b'"tries":5', b'"tries":6')
+    file.unlink() if gone else file.write_bytes(changed)
+    for more in ([], ["--dry-run"]):
+        assert main(["run", str(study.path), *more]) == 2
+        assert f"({member})" in (said := capsys.readouterr().err)
+        assert said.startswith("error: a locked file is not the locked one: expected sha256 ")
+    assert not (study.path / ATTEMPTS).exists()
 
 
 def test_gold_is_out_of_reach_until_its_gate_and_must_be_the_sealed_one(tmp_path: Path) -> None:
