@@ -106,6 +106,7 @@ class Study:
         gate = gate_of(member)
         assert found is not None
         assert gate is not None
+        self.need(gate)
         if self.trusted != "no":
             digest = self.chain[locks.GATES.index(gate)].files[member].sha256
             return ledger.Plain(self.path / member, digest if self.trusted == "verified" else None, *found)

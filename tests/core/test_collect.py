@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -107,6 +108,20 @@ def test_a_changed_locked_file_stops_a_run_before_the_first_call(
         assert f"({member})" in (said := capsys.readouterr().err)
         assert said.startswith("error: a locked file is not the locked one: expected sha256 ")
     assert not (study.path / ATTEMPTS).exists()
+
+
+@pytest.mark.parametrize("command", ["load", "estimate", "explore", "check-judge"])
+def test_what_needs_answers_says_which_lock_an_open_study_lacks(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = str(stages.freeze(prepare(tmp_path), tmp_path / "study", CREATED).path)
+    more = {"load": ["--db", str(tmp_path / "audit.db")], "explore": ["n1", "n3"], "estimate": [],
+            "check-judge": ["--sheet", str(tmp_path / "sheet")]}[command]  # fmt: skip
+    before = sorted(tmp_path.iterdir())
+    assert main([command, study, *more]) == 2
+    said = capsys.readouterr().err
+    assert re.match(r"error: the gate \w+ is still open: expected locks/", said), said
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_gold_is_out_of_reach_until_its_gate_and_must_be_the_sealed_one(tmp_path: Path) -> None:
