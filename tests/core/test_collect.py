@@ -432,6 +432,21 @@ def test_killed_collectors_lose_and_double_nothing(tmp_path: Path) -> None:
     print(f"{kills} kills, {len(starts)} attempts, {seen} calls seen, {6 * 3 * 2} cells")
 
 
+def test_a_study_whose_calls_are_under_way_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", KEY)
+    with Service() as service:
+        toml = prepare(tmp_path, generation=messages(service.url), budget="calls = 7")
+        study = stages.freeze(toml, tmp_path / "study", CREATED)
+        with pytest.raises(NotMeasurableError):
+            stages.run(study, tmp_path, now)
+    found = {check.check_id: check for check in verify(study.path)}
+    assert not [check for check in found.values() if check.result == "failed"]
+    assert found["C04"].result == "could not check"
+    assert ATTEMPTS in found["C04"].detail
+    (study.path / "answers" / "cells.jsonl").touch()
+    assert outcomes(study.path)["C04"] == "failed", "no lock covers cells before their gate"
+
+
 def test_status_can_be_read_while_another_process_writes(tmp_path: Path) -> None:
     study = stages.freeze(prepare(tmp_path), tmp_path / "study", CREATED)
     assert stages.status(study)["next"] == "selection"
