@@ -29,7 +29,8 @@ def cost_of(calls: Calls, tokens: tuple[int, int]) -> str | None:
     """Cost of input and output tokens as decimal text with four places; None where the protocol names no prices."""
     if not calls.input_price or not calls.output_price:
         return None
-    exact = sum(Fraction(price) * used for price, used in zip((calls.input_price, calls.output_price), tokens))  # noqa: B905
+    read_tokens, written = tokens
+    exact = Fraction(calls.input_price) * read_tokens + Fraction(calls.output_price) * written
     whole = Decimal(exact.numerator) / Decimal(exact.denominator) / 1_000_000
     return str(whole.quantize(Decimal("0.0001"), ROUND_HALF_UP))
 
