@@ -1,14 +1,18 @@
-"""What the whole process shares: where its two files are, and everything imported before the first visitor comes."""
+"""What the whole process shares: where its files are, and everything imported before the first visitor comes."""
 
 from __future__ import annotations
 
 import gc
+import ipaddress
 import os
 from functools import cache
 from pathlib import Path
 
 DATABASE = "SNAPSHOT_AUDIT_DB"
 REVIEWS = "SNAPSHOT_AUDIT_REVIEWS"
+TEAM = "SNAPSHOT_AUDIT_TEAM"
+REVIEWER = "SNAPSHOT_AUDIT_REVIEWER"
+HOST = "SNAPSHOT_AUDIT_HOST"
 
 
 def database() -> Path:
@@ -19,6 +23,32 @@ def database() -> Path:
 def reviews() -> Path:
     """The verdict store, from the environment or `reviews.db` beside the read model."""
     return Path(os.environ.get(REVIEWS) or database().with_name("reviews.db"))
+
+
+def team() -> Path | None:
+    """The team file, from the environment; None for one local person."""
+    found = os.environ.get(TEAM)
+    return Path(found) if found else None
+
+
+def reviewer() -> str | None:
+    """The name of the local reviewer that was given at the start."""
+    return os.environ.get(REVIEWER) or None
+
+
+def host() -> str:
+    """The address that the server listens on."""
+    return os.environ.get(HOST) or "127.0.0.1"
+
+
+@cache
+def loopback(host: str) -> bool:
+    """Whether an address is one of this machine only."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
 @cache
