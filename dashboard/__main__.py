@@ -16,8 +16,10 @@ def main() -> int:
     parser.add_argument("--reviews", type=Path, required=True)
     parser.add_argument("--port", type=int, default=8501)
     parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--team", type=Path)
+    parser.add_argument("--reviewer")
     arguments = parser.parse_args()
-    return launch(arguments.db, arguments.reviews, arguments.port, arguments.host)
+    return launch(arguments.db, arguments.reviews, arguments.port, arguments.host, arguments.team, arguments.reviewer)
 
 
 if __name__ == "__main__":

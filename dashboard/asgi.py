@@ -11,9 +11,11 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard import display, runtime
+from dashboard import display, identity, runtime, sign_in
+from dashboard.gate import gate
 
 POLICY = "; ".join(
     (
@@ -39,10 +41,15 @@ HEADERS = (
 
 
 class Guard:
-    """Adds the security headers to every response; the last line of defence where escaping failed."""
+    """Keeps foreign requests and forged names out, and adds the security headers to every response.
+
+    The headers are the last line of defence where escaping failed.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        how, team = identity.roster().sign_in, runtime.team()
+        self.gate = gate(how, runtime.host(), sign_in.public(how, team))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -54,7 +61,22 @@ class Guard:
                 message["headers"] = [*kept, *HEADERS]
             await send(message)
 
-        await self.app(scope, receive, guarded if scope["type"] == "http" else send)
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        answer = guarded if scope["type"] == "http" else send
+        if reason := self.gate.refuses(scope):
+            await refuse(reason, scope, receive, answer)
+            return
+        await self.app(self.gate.admit(scope), receive, answer)
+
+
+async def refuse(reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer 403; of a socket that is not open yet, closing means the same."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+    else:
+        await PlainTextResponse(reason, 403)(scope, receive, send)
 
 
 def failed(error: Exception) -> bool:

@@ -24,8 +24,6 @@ from audit_core.reviews.roster import Roster, SignIn, read
 from audit_core.reviews.team import Person, Team
 from dashboard import runtime
 
-PROXIED = "name_from_proxy"
-"""Where Streamlit keeps the name that a proxy has given; no sign-in writes there."""
 NOT_LOOPBACK = (
     "Everyone may only look, because this dashboard can be reached from other machines and does not know who you are. "
     "To record verdicts, open it on this machine, or give it a team file with a sign-in (docs/team.md)."
@@ -102,7 +100,7 @@ def _local(found: Roster) -> Visitor:
 
 
 def _proxied(found: Roster) -> Visitor:
-    given = st.user.get(PROXIED)
+    given = st.user.get(runtime.PROXIED)
     if not isinstance(given, str) or not given:
         return _outside("This dashboard is reached through a proxy that says who you are. Open the proxy's address, "
                         "not this one.", found.sign_in)  # fmt: skip

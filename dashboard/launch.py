@@ -15,14 +15,28 @@ from pathlib import Path
 from typing import Any
 
 from audit_core.errors import InputError, Problem
-from dashboard import runtime
+from audit_core.reviews.names import LOCAL, unfit
+from audit_core.reviews.roster import Roster, read
+from dashboard import runtime, sign_in
+from dashboard.gate import gate
 
 CONFIG = (Path(__file__).parent / "config.toml", Path(__file__).parent.parent / ".streamlit" / "config.toml")
 """Where an installed package and a checkout keep Streamlit's options."""
 PATIENCE = 60.0
 
 
-def launch(db: Path, reviews: Path, port: int, host: str = "127.0.0.1") -> int:
+FIXED = {
+    "server.enableCORS": True,
+    "server.enableXsrfProtection": True,
+    "server.enableAgentApi": False,
+    "logger.hideWelcomeMessage": True,
+}
+"""Options that no file in a working directory may turn."""
+
+
+def launch(
+    db: Path, reviews: Path, port: int, host: str = "127.0.0.1", team: Path | None = None, reviewer: str | None = None
+) -> int:
     """Serve the dashboard in this process until it is interrupted.
 
     Args:
@@ -30,23 +44,53 @@ def launch(db: Path, reviews: Path, port: int, host: str = "127.0.0.1") -> int:
         reviews: Verdict store; made at the first verdict.
         port: Port to listen on.
         host: Address to listen on.
+        team: Team file; by default the one that the environment names, if any.
+        reviewer: Name of the local reviewer, instead of the one that was chosen on the page.
 
     Returns:
-        0 after an orderly stop, 2 where the port cannot be used (the reason is on stderr).
+        0 after an orderly stop, 2 where something given cannot be used (the reason is on stderr).
     """
+    team = team or runtime.team()
     try:
         check_port(host, port)
-        settings = options()
+        settings = {**options(), **who(team, reviewer, host), **FIXED}
     except InputError as error:
-        print(error, file=sys.stderr)
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
         return error.exit_code
     os.environ[runtime.DATABASE], os.environ[runtime.REVIEWS] = str(db.resolve()), str(reviews.resolve())
+    os.environ[runtime.HOST] = host
+    if team is not None:
+        os.environ[runtime.TEAM] = str(team.resolve())
+    if reviewer is not None:
+        os.environ[runtime.REVIEWER] = reviewer
     threading.Thread(target=_announce, args=(host, port), daemon=True).start()
     from dashboard.asgi import app
 
     with contextlib.suppress(KeyboardInterrupt):
-        app.run(config={**settings, "server.port": port, "server.address": host, "logger.hideWelcomeMessage": True})
+        app.run(config={**settings, "server.port": port, "server.address": host})
     return 0
+
+
+def who(team: Path | None, reviewer: str | None, host: str) -> dict[str, Any]:
+    """Check that people can be known as the team file wants it; returns Streamlit's options for that.
+
+    Raises:
+        InputError: What is wrong with the file, or what it needs and does not find.
+    """
+    roster = read(team) if team is not None else Roster()
+    gate(roster.sign_in, host)
+    if reviewer is not None:
+        problem = None
+        if roster.sign_in.how != "local":
+            problem = ("a name cannot be given here", "people who sign in", "--reviewer")
+        elif lacks := unfit(reviewer):
+            problem = ("this cannot be a name", lacks, reviewer)
+        elif roster.team.people and roster.known_as(LOCAL + reviewer) is None:
+            problem = ("this name is not in the team file", "a name of [people]", reviewer)
+        if problem is not None:
+            raise InputError(Problem(*problem, "--reviewer", "Give another name, or leave --reviewer out."))
+    return sign_in.options(roster.sign_in, team)
 
 
 def check_port(host: str, port: int) -> None:

@@ -13,6 +13,8 @@ REVIEWS = "SNAPSHOT_AUDIT_REVIEWS"
 TEAM = "SNAPSHOT_AUDIT_TEAM"
 REVIEWER = "SNAPSHOT_AUDIT_REVIEWER"
 HOST = "SNAPSHOT_AUDIT_HOST"
+PROXIED = "name_from_proxy"
+"""Where Streamlit keeps the name that a proxy has given; no sign-in writes there."""
 
 
 def database() -> Path:

@@ -204,7 +204,13 @@ def _parser() -> argparse.ArgumentParser:
         sub = command(name, run, text)
         sub.add_argument("--port", type=_port, default=8501, help="port (default: %(default)s)")
         sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+        sub.add_argument(
+            "--reviewer", metavar="NAME", help="name of the local reviewer (default: as chosen on the page, once)"
+        )
         if name == "dashboard":
+            sub.add_argument(
+                "--team", type=Path, metavar="FILE", help="team file: who may do what, and how they sign in"
+            )
             sub.add_argument("--db", type=Path, default=DEFAULT_DB, help="database file (default: %(default)s)")
             sub.add_argument("--reviews", type=Path, default=DEFAULT_REVIEWS, help="verdicts (default: %(default)s)")
         else:

@@ -283,5 +283,8 @@ def _launch(db: Path, reviews: Path, arguments: argparse.Namespace) -> NoReturn:
     # A process of its own: the core never imports the dashboard, and -P keeps a folder of that name out of the way.
     command = [sys.executable, "-P", "-m", "dashboard", "--db", str(db), "--reviews", str(reviews),
                "--port", str(arguments.port), "--host", arguments.host]  # fmt: skip
+    team: Path | None = getattr(arguments, "team", None)
+    command += [f"--team={team}"] if team else []
+    command += [f"--reviewer={arguments.reviewer}"] if arguments.reviewer is not None else []
     sys.stdout.flush()
     os.execv(command[0], command)  # noqa: S606
