@@ -17,7 +17,7 @@ import streamlit as st
 from audit_core import explore, results
 from audit_core.readmodel import read
 from audit_core.reviews.fold import Progress, progress
-from dashboard import runtime
+from dashboard import identity, runtime
 from dashboard.components.saving import store
 from dashboard.state import Selection
 
@@ -234,13 +234,14 @@ def gaps(study_id: str, most: int = 500) -> tuple[int, list[Row]]:
 
 
 def review(selection: Selection) -> Progress:
-    """How far the review of the selected pair's flips is; the latest verdict of anyone on this very pair counts.
+    """How far the review of the selected pair's flips is, over everyone's verdicts on this very pair.
 
     Raises:
         StorageError: The verdict store cannot be read.
     """
     flips = _flips(stamp(), selection.study, selection.kernel, selection.old, selection.new)
-    return progress(store().fold(), selection.study, flips, pair=(selection.old, selection.new))
+    pair = (selection.old, selection.new)
+    return progress(store().fold(), selection.study, flips, pair, identity.team().needed)
 
 
 def question(study_id: str, question_id: str) -> Row | None:

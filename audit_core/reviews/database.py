@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from audit_core.errors import Problem, StorageError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION = 0x53415256  # "SARV": another program's database is never written to
 
 SCHEMA = (
     """CREATE TABLE verdict_event(
       id INTEGER PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, study_id TEXT NOT NULL, bundle TEXT NOT NULL,
-      question_id TEXT NOT NULL, reviewer TEXT NOT NULL,
-      kind TEXT NOT NULL CHECK(kind IN ('verdict','draft','retract','dismiss','reveal','adjudicate')),
+      question_id TEXT NOT NULL, reviewer TEXT NOT NULL, kind TEXT NOT NULL,
       item_sha256 TEXT NOT NULL, at TEXT NOT NULL, old TEXT NOT NULL, new TEXT NOT NULL, kernel TEXT NOT NULL,
       verdict TEXT, impact TEXT CHECK(impact IN ('low','medium','high')), causes TEXT NOT NULL, note TEXT NOT NULL,
-      base_event INTEGER, prev_sha256 TEXT NOT NULL, sha256 TEXT NOT NULL UNIQUE,
-      CHECK(kind <> 'verdict' OR verdict IS NOT NULL)) STRICT""",
+      base_event INTEGER, more TEXT NOT NULL DEFAULT '{}', prev_sha256 TEXT NOT NULL, sha256 TEXT NOT NULL UNIQUE,
+      CHECK(kind NOT IN ('verdict','adjudicate','signoff') OR verdict IS NOT NULL)) STRICT""",
     "CREATE INDEX verdict_event_item ON verdict_event(study_id, question_id, reviewer)",
     """CREATE TRIGGER verdict_event_no_update BEFORE UPDATE ON verdict_event
       BEGIN SELECT RAISE(ABORT, 'verdicts are append-only'); END""",
@@ -55,6 +55,7 @@ def writing(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
         connection.execute(f"PRAGMA journal_mode={journal_mode()}")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
+        _kept_before_migration(connection, path)
         connection.execute("BEGIN IMMEDIATE")
         try:
             _prepared(connection, path)
@@ -118,7 +119,11 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> None:
     """Create the schema in a new file, inside the transaction of the first write."""
-    if _version(connection, path):
+    version = _version(connection, path)
+    if version == SCHEMA_VERSION:
+        return
+    if version:
+        _migrate(connection)
         return
     if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         raise StorageError(
@@ -134,6 +139,36 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id={APPLICATION}")
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Version 1 to 2, inside the transaction of a write: the same events in a table that knows more kinds."""
+    connection.execute("DROP INDEX verdict_event_item")
+    for trigger in ("no_update", "no_delete", "in_order"):
+        connection.execute(f"DROP TRIGGER verdict_event_{trigger}")
+    connection.execute("ALTER TABLE verdict_event RENAME TO verdict_event_1")
+    table, *rest = SCHEMA
+    connection.execute(table)
+    names = [row["name"] for row in connection.execute("PRAGMA table_info(verdict_event_1)")]
+    columns = ", ".join(names)
+    connection.execute(f"INSERT INTO verdict_event({columns}) SELECT {columns} FROM verdict_event_1 ORDER BY id")
+    connection.execute("DROP TABLE verdict_event_1")
+    for statement in rest:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+def _kept_before_migration(connection: sqlite3.Connection, path: Path) -> None:
+    """A copy of an older store beside it, made before anything is changed."""
+    version = _version(connection, path)
+    if version in (0, SCHEMA_VERSION):
+        return
+    copy = path.with_name(f"{path.name}.version-{version}")
+    if not copy.exists():
+        draft = path.with_name(f".{copy.name}.{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        connection.execute("VACUUM INTO ?", (str(draft),))
+        draft.rename(copy)
 
 
 _KEPT = "Your input is kept on the page; nothing was saved."

@@ -8,7 +8,10 @@ from typing import Any, Literal, get_args
 from audit_core.digests import canonical, sha256
 from audit_core.errors import InputError, Problem
 
-Kind = Literal["verdict", "draft", "retract", "dismiss", "reveal", "adjudicate"]
+Kind = Literal[
+    "verdict", "draft", "retract", "dismiss", "reveal", "adjudicate", "quarantine", "release", "label", "sample",
+    "signoff", "kept",
+]  # fmt: skip
 Verdict = Literal["regression", "improvement", "both_acceptable", "both_wrong", "not_a_real_change", "cannot_tell"]
 Impact = Literal["low", "medium", "high"]
 
@@ -21,6 +24,15 @@ VERDICTS: dict[str, str] = {
     "cannot_tell": "Cannot tell",
 }
 """Stored value and words for people, in the order of the keys 1 to 6."""
+
+LABELS: dict[str, str] = {"same": "Same", "different": "Different", "cannot_tell": "Cannot tell"}
+"""What a person says about a pair of answers."""
+
+DECISIONS: dict[str, str] = {"ship": "Ship", "conditions": "Ship with conditions", "hold": "Hold"}
+"""What a sign-off decides about a release."""
+
+VALUES: dict[str, dict[str, str]] = {"label": LABELS, "signoff": DECISIONS}
+"""Values of `Entry.verdict` by kind of event; all other kinds take `VERDICTS`."""
 
 IMPACTS: dict[str, str] = {"low": "Low", "medium": "Medium", "high": "High"}
 
@@ -48,13 +60,31 @@ class Entry:
         request_id: Unique for one press or click; the same request twice is one event.
         study_id: Together with `question_id` the place a verdict belongs to, whatever is loaded again later.
         bundle: SHA-256 of the study's protocol lock when the reviewer saw it.
-        kind: ``verdict`` sets one; ``draft`` keeps input that does not count (details without a verdict, or a verdict
-            from a tab that had not seen the newest event); ``retract`` takes the standing verdict back and restores the
-            one before; ``dismiss`` closes an open draft; ``reveal`` records that gold was shown.
+        kind: ``verdict`` sets one; ``adjudicate`` settles a question that reviewers see differently; ``draft`` keeps
+            input that does not count (details without a verdict, or a verdict from a tab that had not seen the newest
+            event); ``retract`` takes the standing verdict or adjudication back and restores the one before;
+            ``dismiss`` closes an open draft; ``reveal`` records that something hidden was shown; ``quarantine`` and
+            ``release`` set a question aside and take it back; ``label`` says whether two answers mean the same, or
+            takes that back; ``sample`` fixes which pairs people label; ``signoff`` decides about a release; ``kept``
+            is history from a merged file that counts for nothing.
         item_sha256: Digest of exactly what was shown.
         at: UTC, ISO 8601, ending in ``Z``.
-        old: State shown as old; likewise `new` and `kernel`.
-        base_event: The newest event of this question and reviewer that the screen showed; None for none.
+        old: State shown as old; likewise `new` and `kernel`. A verdict belongs to its pair of states.
+        verdict: The value, see `VERDICTS` and `VALUES`.
+        base_event: The newest event of this question, pair and reviewer that the screen showed; None for none. Of an
+            adjudication: the newest verdict or adjudication by anyone.
+        sides: In masked review the state that was called A; empty where nothing was masked.
+        visible: What was in sight beside question and answers: ``states``, ``evidence``, ``labels``, ``gold``,
+            ``others`` (verdicts of others).
+        group: Shared by events of one decision on several questions.
+        source: Digest of the event that this one takes over: of an earlier study, or of a merged file.
+        question_sha256: Digest of the question's normalized text, by which it is found again in another study.
+        meanings: Digests of the normalized answers, each after ``old:`` or ``new:``.
+        subject: What the event is about where that is no verdict: what was revealed (``gold`` when empty), the two
+            cells of a label (``n1/1|n7/2``), the file of a sign-off.
+        owner: Who looks after a question in quarantine.
+        until: Last day of a quarantine, ISO 8601.
+        content: Canonical JSON of a sample or of a sign-off.
     """
 
     request_id: str
@@ -73,6 +103,21 @@ class Entry:
     causes: tuple[str, ...] = ()
     note: str = ""
     base_event: int | None = None
+    sides: str = ""
+    visible: tuple[str, ...] = ()
+    group: str = ""
+    source: str = ""
+    question_sha256: str = ""
+    meanings: tuple[str, ...] = ()
+    subject: str = ""
+    owner: str = ""
+    until: str = ""
+    content: str = ""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Old and new state."""
+        return self.old, self.new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +127,7 @@ class Event(Entry):
     Attributes:
         id: 1, 2, 3, … without gaps over the whole store.
         prev_sha256: `sha256` of the event before; sixty-four zeros for the first.
-        sha256: Digest of the canonical JSON of all other fields.
+        sha256: Digest of the canonical JSON of all other fields; those of `LATER` only where they hold something.
     """
 
     id: int
@@ -92,31 +137,43 @@ class Event(Entry):
 
 ENTRY_COLUMNS = tuple(field.name for field in fields(Entry))
 COLUMNS = tuple(field.name for field in fields(Event))
+LATER = ("sides", "visible", "group", "source", "question_sha256", "meanings", "subject", "owner", "until", "content")
+"""Fields that came after the first version. Empty ones are left out of digests and lines, so that old ones hold."""
+_LISTS = ("causes", "visible", "meanings")
 
 
 def chained(entry: Entry, event_id: int, prev_sha256: str) -> Event:
     """The entry as the event that follows another."""
     content = {name: getattr(entry, name) for name in ENTRY_COLUMNS} | {"id": event_id, "prev_sha256": prev_sha256}
-    return Event(**content, sha256=sha256(canonical(content)))
+    return Event(**content, sha256=sha256(canonical(_compact(content))))
 
 
 def intact(event: Event) -> bool:
     """True where the event's digest is that of its content."""
-    content = asdict(event)
+    content = as_fields(event)
     del content["sha256"]
     return sha256(canonical(content)) == event.sha256
 
 
 def line(event: Event) -> bytes:
     """The event as one line of canonical JSON, with its newline."""
-    return canonical(asdict(event)) + b"\n"
+    return canonical(as_fields(event)) + b"\n"
+
+
+def as_fields(event: Event) -> dict[str, Any]:
+    """The event's fields for a line of JSON, without the empty ones of `LATER`."""
+    return _compact(asdict(event))
+
+
+def _compact(content: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if value or name not in LATER}
 
 
 def from_fields(found: dict[str, Any]) -> Event:
-    """An event from the fields of a line or a row; `causes` is a list of text."""
-    if set(found) != set(COLUMNS):
+    """An event from the fields of a line or a row; lists of text stand for tuples."""
+    if not set(COLUMNS) - set(LATER) <= set(found) <= set(COLUMNS):
         raise ValueError(f"fields {sorted(set(found) ^ set(COLUMNS))}")
-    return Event(**{**found, "causes": tuple(found["causes"])})
+    return Event(**{**found, **{name: tuple(found[name]) for name in _LISTS if name in found}})
 
 
 def checked(entry: Entry) -> Entry:
@@ -128,8 +185,10 @@ def checked(entry: Entry) -> Entry:
     problems = []
     if entry.kind not in get_args(Kind):
         problems.append(Problem("unknown kind of event", " or ".join(get_args(Kind)), entry.kind))
-    if (entry.kind == "verdict" or entry.verdict is not None) and entry.verdict not in VERDICTS:
-        problems.append(Problem("unknown verdict", " or ".join(VERDICTS), str(entry.verdict)))
+    values = VALUES.get(entry.kind, VERDICTS)
+    needed = entry.kind in ("verdict", "adjudicate", "signoff")
+    if (needed or entry.verdict is not None) and entry.verdict not in values:
+        problems.append(Problem("unknown verdict", " or ".join(values), str(entry.verdict)))
     if entry.impact is not None and entry.impact not in IMPACTS:
         problems.append(Problem("unknown impact", " or ".join(IMPACTS), str(entry.impact)))
     if len(entry.note) > LONGEST_NOTE:
@@ -148,7 +207,8 @@ def checked(entry: Entry) -> Entry:
     texts: dict[str, Any] = {
         name: _storable(value) for name in ENTRY_COLUMNS if isinstance(value := getattr(entry, name), str)
     }
-    return replace(entry, **texts, causes=tuple(dict.fromkeys(map(_storable, entry.causes))))
+    lists: dict[str, Any] = {name: tuple(dict.fromkeys(map(_storable, getattr(entry, name)))) for name in _LISTS}
+    return replace(entry, **texts, **lists)
 
 
 def _storable(text: str) -> str:

@@ -15,6 +15,7 @@ EXPORTED = (
     "study_id",
     "question_id",
     "reviewer",
+    "kind",
     "verdict",
     "impact",
     "causes",
@@ -24,6 +25,9 @@ EXPORTED = (
     "kernel",
     "at",
     "event",
+    "sides",
+    "group",
+    "source",
     "gold_revealed",
     "item_sha256",
     "bundle",
@@ -36,7 +40,7 @@ Row = dict[str, Any]
 def export(
     fold: Fold, study_id: str, question_ids: Sequence[str] | None = None, reviewer: str | None = None
 ) -> list[Row]:
-    """Verdicts that stand, one row for each question and reviewer.
+    """Verdicts and adjudications that stand, one row for each question, pair of states and reviewer.
 
     Args:
         fold: What stands, from `ReviewStore.fold`.
@@ -49,14 +53,15 @@ def export(
         where gold had been shown before the verdict was given.
     """
     found: dict[str, list[Row]] = {}
-    for question_id, who, standing in fold.standings(study_id, reviewer):
-        event = standing.verdict
-        if event is None:
-            continue
-        row = {name: getattr(event, name) for name in EXPORTED if name not in ("event", "gold_revealed")}
-        row["causes"], row["event"], row["reviewer"] = list(event.causes), event.id, who
-        row["gold_revealed"] = standing.revealed is not None and standing.revealed.id < event.id
-        found.setdefault(question_id, []).append({name: row[name] for name in EXPORTED})
+    for pair in fold.pairs(study_id):
+        for who in fold.reviewers(study_id, pair) if reviewer is None else [reviewer]:
+            for question_id, standing in fold.standings(study_id, who, pair):
+                gold = standing.revealed.get("gold")
+                for event in filter(None, (standing.verdict, standing.ruling)):
+                    row = {name: getattr(event, name, None) for name in EXPORTED}
+                    row["causes"], row["event"] = list(event.causes), event.id
+                    row["gold_revealed"] = gold is not None and gold.id < event.id
+                    found.setdefault(question_id, []).append(row)
     if question_ids is None:
         return sorted((row for rows in found.values() for row in rows), key=lambda row: row["event"])
     return [row for question_id in question_ids for row in found.get(question_id, [])]

@@ -1,7 +1,7 @@
 """The queues of Triage: who is in each, in which order, and how many. One function answers all three.
 
 It works on the columns of one pair of states and kernel (`readmodel.read.columns` or `explore.columns`) and on what
-the reviewer has said so far. Everything is a numpy mask over the questions, so that 100,000 of them take milliseconds.
+people have said so far. Everything is a numpy mask over the questions, so that 100,000 of them take milliseconds.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from audit_core.reviews.events import IMPACTS, VERDICTS
-from audit_core.reviews.fold import Fold
+from audit_core.reviews.fold import STACKED, Fold, Pair
+from audit_core.reviews.memory import question_digest
+from audit_core.reviews.team import Person, Team
 
 Mask = npt.NDArray[np.bool_]
 PRIORITY_TAGS = frozenset({"high-priority", "high priority", "priority"})
@@ -76,6 +79,11 @@ class Table:
             self._tags = [tuple(json.loads(tags) if isinstance(tags, str) else tags or ()) for tags in found]
         return self._tags
 
+    @cached_property
+    def digests(self) -> list[str]:
+        """Digest of each question's text, by which it is known in other studies; empty where it has none."""
+        return [question_digest(text) for text in self._columns.get("text") or [None] * len(self.ids)]
+
     def fixed(self, queue: str, marks: Marks) -> Mask:
         """Mask of a queue that verdicts do not change."""
         if queue not in self._masks:
@@ -89,17 +97,33 @@ class Table:
 
 
 class Marks:
-    """What one reviewer has said about the questions of a table, as arrays that follow the fold.
+    """What people have said about the questions of a table, as arrays that follow the fold.
+
+    Args:
+        table: The questions.
+        study_id: The study; likewise `pair`, old and new state.
+        person: Whose desk it is.
+        team: How many verdicts a question needs, and who gets which.
+        today: ISO 8601; a quarantine that ended before it has no effect.
 
     Attributes:
-        verdict: Position in `VERDICTS`, -1 for none.
+        verdict: The person's own, as position in `VERDICTS`, -1 for none.
         impact: Position in `IMPACTS`, -1 for none.
+        given: Number of reviewers with a verdict.
+        disputed: Reviewers said different things and nobody has settled it.
+        settled: The verdict counts: enough agree, or an adjudicator has decided.
+        aside: In quarantine.
+        people: Of each reviewer, the questions with their verdict.
     """
 
-    def __init__(self, table: Table, study_id: str, reviewer: str) -> None:
-        self.table, self.study_id, self.reviewer = table, study_id, reviewer
-        self.verdict = np.full(len(table), -1, dtype=np.int8)
-        self.impact = np.full(len(table), -1, dtype=np.int8)
+    def __init__(self, table: Table, study_id: str, pair: Pair, person: Person, team: Team, today: str) -> None:
+        self.table, self.study_id, self.pair, self.person, self.team = table, study_id, pair, person, team
+        self.today = today
+        n = len(table)
+        self.verdict, self.impact = np.full(n, -1, np.int8), np.full(n, -1, np.int8)
+        self.given = np.zeros(n, np.int16)
+        self.disputed, self.settled, self.aside = (np.zeros(n, np.bool_) for _ in range(3))
+        self.people: dict[str, Mask] = {}
         self._fold: Fold | None = None
         self._seen = 0
 
@@ -108,20 +132,72 @@ class Marks:
         if fold is not self._fold:
             self._fold, self._seen = fold, 0
             self.verdict[:] = self.impact[:] = -1
+            self.given[:] = 0
+            self.disputed[:] = self.settled[:] = self.aside[:] = False
+            self.people = {}
         trail = fold.trail
-        for study_id, question_id, reviewer in trail[self._seen :]:
-            i = self.table.index.get(question_id)
-            if study_id == self.study_id and reviewer == self.reviewer and i is not None:
-                event = fold.standing(study_id, question_id, reviewer).verdict
-                self.verdict[i] = _VERDICT_CODE[event.verdict] if event else -1
-                self.impact[i] = _IMPACT_CODE[event.impact] if event else -1
+        touched: dict[int, None] = {}
+        set_aside = False
+        while self._seen < len(trail):
+            event = trail[self._seen]
+            set_aside = set_aside or event.kind in ("quarantine", "release")
+            if event.kind in STACKED and event.study_id == self.study_id and event.pair == self.pair:
+                i = self.table.index.get(event.question_id)
+                if i is not None:
+                    touched[i] = None
             self._seen += 1
+        for i in touched:
+            self._take(fold, i)
+        if set_aside:
+            self.aside[:] = [
+                fold.set_aside(self.study_id, question_id, digest, self.today) is not None
+                for question_id, digest in zip(self.table.ids, self.table.digests, strict=True)
+            ]
         return self
+
+    def _take(self, fold: Fold, i: int) -> None:
+        question_id = self.table.ids[i]
+        review = fold.review(self.study_id, question_id, self.pair)
+        own = next((v for v in review.verdicts if v.reviewer == self.person.name), None)
+        self.verdict[i] = _VERDICT_CODE[own.verdict] if own else -1
+        self.impact[i] = _IMPACT_CODE[own.impact] if own else -1
+        self.given[i], self.disputed[i] = len(review.verdicts), review.disputed
+        self.settled[i] = review.outcome(self.team.needed) is not None
+        by = {v.reviewer for v in review.verdicts}
+        for who in by - self.people.keys():
+            self.people[who] = np.zeros(len(self.table), np.bool_)
+        for who, mask in self.people.items():
+            mask[i] = who in by
+
+    @cached_property
+    def mine(self) -> Mask:
+        """Questions that this person is to review."""
+        return self.of(self.person.name)
+
+    def of(self, name: str) -> Mask:
+        """Questions that a person is to review."""
+        if name not in self._shares:
+            mask = np.ones(len(self.table), np.bool_)
+            if self.team.assignment != "all":
+                for i, (question_id, tags) in enumerate(zip(self.table.ids, self.table.tags, strict=True)):
+                    assigned = self.team.assigned(self.study_id, question_id, tags)
+                    mask[i] = assigned is None or name in assigned
+            self._shares[name] = mask
+        return self._shares[name]
+
+    @cached_property
+    def _shares(self) -> dict[str, Mask]:
+        return {}
 
     @property
     def reviewed(self) -> Mask:
-        """Questions with a standing verdict."""
+        """Questions with an own verdict."""
         return self.verdict >= 0
+
+    @property
+    def to_settle(self) -> Mask:
+        """Disputed questions that the person may know of: all for an adjudicator, else those they have judged."""
+        return self.disputed if self.person.may("adjudicate") else self.disputed & self.reviewed
 
 
 _VERDICT_CODE: dict[str | None, int] = {None: -1} | {verdict: i for i, verdict in enumerate(VERDICTS)}
@@ -194,10 +270,25 @@ QUEUES: dict[str, Queue] = {
         "Non-transitive", _positive("open_triangles"), "No question has labels of the form 1 = 2, 2 = 3, 1 ≠ 3."
     ),
     "priority": Queue("High priority", _priority, "No question carries a priority tag or a high traffic weight."),
-    "unreviewed": Queue(
-        "Unreviewed", lambda table, marks: ~marks.reviewed, "Every question has a verdict.", fixed=False
+    "mine": Queue(
+        "Mine, open",
+        lambda table, marks: marks.mine & ~marks.reviewed & (table["flip"] > 0),
+        "Every repeat-stable flip that is yours has your verdict.",
+        fixed=False,
     ),
-    "reviewed": Queue("Reviewed", lambda table, marks: marks.reviewed, "No question has a verdict yet.", fixed=False),
+    "disputed": Queue(
+        "Disputed",
+        lambda table, marks: marks.to_settle,
+        "Nobody disagrees: no question has two different verdicts that an adjudicator has not settled.",
+        fixed=False,
+    ),
+    "unreviewed": Queue(
+        "Unreviewed", lambda table, marks: ~marks.reviewed, "Every question has your verdict.", fixed=False
+    ),
+    "reviewed": Queue(
+        "Reviewed", lambda table, marks: marks.reviewed, "No question has your verdict yet.", fixed=False
+    ),
+    "quarantine": Queue("In quarantine", lambda table, marks: marks.aside, "No question is set aside.", fixed=False),
     "all": Queue("All questions", lambda table, marks: np.ones(len(table), np.bool_), "The study has no questions."),
 }
 """Every queue by the name that the URL uses, in the order of the menu."""
@@ -214,6 +305,8 @@ def members(table: Table, marks: Marks, narrowed: Mask | None = None) -> dict[st
     masks = {
         name: table.fixed(name, marks) if queue.fixed else queue.members(table, marks) for name, queue in QUEUES.items()
     }
+    if marks.aside.any():  # set aside means out of sight, but in a queue of its own and in every estimate
+        masks = {name: mask if name == "quarantine" else mask & ~marks.aside for name, mask in masks.items()}
     return masks if narrowed is None else {name: mask & narrowed for name, mask in masks.items()}
 
 

@@ -11,22 +11,24 @@ import contextlib
 import json
 import sqlite3
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.database import reading, writing
-from audit_core.reviews.events import COLUMNS, FIRST, Entry, Event, chained, checked, from_fields, intact
-from audit_core.reviews.fold import Fold
+from audit_core.reviews.events import COLUMNS, FIRST, LATER, Entry, Event, chained, checked, from_fields, intact
+from audit_core.reviews.fold import STACKED, Fold
 from audit_core.reviews.journal import CopyError, Journal
 
 JOURNAL = "verdicts.jsonl"
-_INSERT = f"INSERT INTO verdict_event({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_STORED = (*(name for name in COLUMNS if name not in LATER), "more")
+_INSERT = f"INSERT INTO verdict_event({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 
 
 class ConflictError(InputError):
-    """What should be taken back is no longer the newest: another tab has saved since."""
+    """What should be settled or taken back is no longer the newest; the message says what was saved since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +65,57 @@ class ReviewStore:
     def append(self, entry: Entry) -> Saved:
         """Store what a reviewer did.
 
-        A ``verdict`` whose `base_event` is not the newest of its question and reviewer is stored as ``draft``.
+        A ``verdict`` whose `base_event` is not the newest of its question, pair and reviewer is stored as ``draft``.
 
         Raises:
             InputError: The entry is not valid.
-            ConflictError: A ``retract`` or ``dismiss`` whose base is not the newest.
+            ConflictError: An ``adjudicate``, ``retract`` or ``dismiss`` whose base is not the newest.
             StorageError: Nothing was stored.
         """
-        entry = checked(entry)
+        return self._append([checked(entry)])[0]
+
+    def append_group(self, entries: Sequence[Entry]) -> list[Saved]:
+        """Store one decision on several questions: all of it or nothing.
+
+        Raises:
+            InputError: An entry is not valid.
+            ConflictError: One of them is stale; a group leaves no drafts behind.
+            StorageError: Nothing was stored.
+        """
+        return self._append([checked(entry) for entry in entries], together=True) if entries else []
+
+    def _append(self, entries: Sequence[Entry], *, together: bool = False) -> list[Saved]:
         with contextlib.suppress(CopyError):  # told below, when this entry's own line is refused
             self.reconcile()
+        found: list[tuple[int, bool]] = []
         with writing(self.path, self.timeout) as connection:
-            known = connection.execute(
-                "SELECT id FROM verdict_event WHERE request_id = ?", (entry.request_id,)
-            ).fetchone()
-            event_id: int = known[0] if known else _insert(connection, _with_kind(connection, entry)).id
-        event = self.event(event_id)
-        if event is None:
+            for entry in entries:
+                known = connection.execute(
+                    "SELECT id FROM verdict_event WHERE request_id = ?", (entry.request_id,)
+                ).fetchone()
+                accepted = entry if known else _with_kind(connection, entry)
+                if together and accepted.kind != entry.kind:
+                    raise ConflictError(_moved_on(entry))
+                found.append((known[0] if known else _insert(connection, accepted).id, bool(known)))
+        numbers = [number for number, _ in found]
+        events = {event.id: event for event in self._events("id BETWEEN ? AND ?", min(numbers), max(numbers))}
+        missing = [number for number in numbers if number not in events]
+        if missing:
             raise StorageError(
                 Problem(
-                    "the verdict could not be read back", f"event {event_id}", "nothing", str(self.path), "Save again."
+                    "the verdict could not be read back",
+                    f"event {missing[0]}",
+                    "nothing",
+                    str(self.path),
+                    "Save again.",
                 )
             )
-        if known:
-            return Saved(event, repeated=True)
+        problem: AuditError | None = None
         try:
-            self.journal.append([event])
+            self.journal.append([events[number] for number, repeated in found if not repeated])
         except CopyError as error:
-            self._reconciled = False
-            return Saved(event, copy_problem=error)
-        return Saved(event)
+            self._reconciled, problem = False, error
+        return [Saved(events[number], repeated, None if repeated else problem) for number, repeated in found]
 
     def event(self, event_id: int) -> Event | None:
         """One event over a fresh connection; None where there is none."""
@@ -169,29 +192,47 @@ class ReviewStore:
             if not connection.execute("PRAGMA user_version").fetchone()[0]:
                 return []  # made, but the first transaction never committed
             found = connection.execute(f"SELECT * FROM verdict_event WHERE {where} ORDER BY id", values).fetchall()
-        return [from_fields({**dict(row), "causes": json.loads(row["causes"])}) for row in found]
+        return [_of_row(dict(row)) for row in found]
 
 
 def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
-    """The entry, demoted or refused where its base is not the newest event of its question and reviewer."""
-    if entry.kind not in ("verdict", "retract", "dismiss"):
+    """The entry, demoted or refused where its base is not the newest event of what it is about."""
+    if entry.kind not in ("verdict", "adjudicate", "retract", "dismiss"):
         return entry
+    where = "study_id = ? AND question_id = ? AND old = ? AND new = ?"
+    values = [entry.study_id, entry.question_id, entry.old, entry.new]
+    if entry.kind == "adjudicate":  # settles what everyone said, so nobody may have said more since
+        kinds: tuple[str, ...] = ("verdict", "adjudicate", "retract")
+    else:
+        kinds, where = STACKED, where + " AND reviewer = ?"
+        values.append(entry.reviewer)
     newest = connection.execute(
-        "SELECT max(id) FROM verdict_event WHERE study_id = ? AND question_id = ? AND reviewer = ? "
-        "AND kind <> 'reveal'",
-        (entry.study_id, entry.question_id, entry.reviewer),
-    ).fetchone()[0]
-    if newest == entry.base_event:
+        f"SELECT id, reviewer, kind, verdict, at FROM verdict_event WHERE {where} AND kind IN "
+        f"({', '.join('?' * len(kinds))}) ORDER BY id DESC LIMIT 1",
+        [*values, *kinds],
+    ).fetchone()
+    if (newest["id"] if newest else None) == entry.base_event:
         return entry
     if entry.kind == "verdict":
         return replace(entry, kind="draft")
+    said = f"{newest['reviewer']}: {newest['verdict'] or newest['kind']} at {newest['at']}, event {newest['id']}"
     raise ConflictError(
         Problem(
-            "another tab has saved since this page was drawn",
-            f"event {entry.base_event}",
-            f"event {newest}",
-            action="Look at the newer state, then decide again.",
+            "something was saved since this page was drawn",
+            f"event {entry.base_event} as the newest",
+            said if newest else "nothing",
+            action="Look at the newer state, then decide again; nothing was saved.",
         )
+    )
+
+
+def _moved_on(entry: Entry) -> Problem:
+    return Problem(
+        "a question of the group has been judged since this page was drawn",
+        f"event {entry.base_event} as the newest",
+        "a newer one",
+        entry.question_id,
+        "Look at that question, then decide again; nothing was saved.",
     )
 
 
@@ -200,8 +241,15 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> Event:
     last = connection.execute("SELECT id, sha256 FROM verdict_event ORDER BY id DESC LIMIT 1").fetchone()
     event = chained(entry, last["id"] + 1 if last else 1, last["sha256"] if last else FIRST)
     row = asdict(event) | {"causes": json.dumps(event.causes, ensure_ascii=False)}
-    connection.execute(_INSERT, [row[name] for name in COLUMNS])
+    more = {name: row[name] for name in LATER if row[name]}
+    row["more"] = json.dumps(more, ensure_ascii=False)
+    connection.execute(_INSERT, [row[name] for name in _STORED])
     return event
+
+
+def _of_row(row: dict[str, Any]) -> Event:
+    more = json.loads(row.pop("more", "{}"))  # a store of version 1 has no such column
+    return from_fields({**row, "causes": json.loads(row["causes"]), **more})
 
 
 def _verify(events: list[Event], last: int, head: str, path: Path) -> None:

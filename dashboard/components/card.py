@@ -207,7 +207,7 @@ def _rest(text: str) -> str:
 
 
 def _em(view: View, cell: Row) -> str:
-    if not view.standing.revealed or cell["em"] is None:
+    if "gold" not in view.standing.revealed or cell["em"] is None:
         return ""
     return f' <span class="sa-fate">{"EM-match" if cell["em"] else "EM-nonmatch"}</span>'
 
@@ -295,9 +295,9 @@ def _evidence(view: View) -> str:
 def _gold(view: View) -> str:
     if view.question["gold"] is None:
         return '<p class="small mut">Gold: this study has none for this question.</p>'
-    if not view.standing.revealed:
+    if "gold" not in view.standing.revealed:
         button = '<button data-action="reveal">Reveal <kbd>g</kbd></button>'
         return f'<p class="small mut">Gold answer hidden. {button} That it was shown is recorded.</p>'
     aliases = "".join(f"<li>{shown(alias)}</li>" for alias in view.question["gold"])
     return (f'<section class="sa-box" id="triage-gold"><h3>Gold answers <span class="mut small">revealed, event '
-            f"#{view.standing.revealed.id}</span></h3><ul>{aliases}</ul></section>")
+            f"#{view.standing.revealed['gold'].id}</span></h3><ul>{aliases}</ul></section>")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy as np
 from audit_core.errors import AuditError
 from audit_core.reviews.events import CAUSES, IMPACTS, Event
 from audit_core.reviews.filters import PARAMETERS, Filters, parse
-from audit_core.reviews.fold import Fold, Standing
+from audit_core.reviews.fold import Fold, Pair, Standing
 from audit_core.reviews.queues import QUEUES, SORTS, Marks, Table, members, ordered
 from audit_core.reviews.store import ReviewStore
+from audit_core.reviews.team import Person, Team
 from dashboard.components.saving import Details, Shown
 
 OWN = ("queue", "sort", "seed", "q", *PARAMETERS)
@@ -44,12 +46,19 @@ class Compared:
     new: str
     kernel: str
 
+    @property
+    def pair(self) -> Pair:
+        """Old and new state."""
+        return self.old, self.new
+
 
 @dataclass
 class Desk:
     """One browser session's desk.
 
     Attributes:
+        person: Who sits here; read again before every save.
+        team: How the team reviews.
         what: The comparison.
         table: Its questions.
         queue: Name of the queue; likewise `sort`, `seed`, `filters`.
@@ -76,7 +85,8 @@ class Desk:
     """
 
     reviews: ReviewStore
-    who: str
+    person: Person
+    team: Team
     what: Compared
     table: Table
     content: Callable[[str], Row | None]
@@ -108,7 +118,8 @@ class Desk:
     shown: dict[str, Shown] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.marks = Marks(self.table, self.what.study_id, self.who)
+        today = datetime.now(UTC).date().isoformat()
+        self.marks = Marks(self.table, self.what.study_id, self.what.pair, self.person, self.team, today)
         self._place: dict[int, int] = {}
         self._inside = np.zeros(len(self.table), np.bool_)
 
@@ -127,8 +138,8 @@ class Desk:
 
     def gather_causes(self) -> None:
         """Remember the cause tags that were used in this study."""
-        standings = self.fold.standings(self.what.study_id, self.who)
-        used = [cause for _, _, s in standings if s.details for cause in s.details.causes]
+        standings = self.fold.standings(self.what.study_id, self.who, self.what.pair)
+        used = [cause for _, s in standings if s.details for cause in s.details.causes]
         self.causes = list(dict.fromkeys(used))
 
     def history(self) -> list[Event]:
@@ -140,13 +151,18 @@ class Desk:
             return []
 
     @property
+    def who(self) -> str:
+        """The name that verdicts carry."""
+        return self.person.name
+
+    @property
     def item(self) -> str:
         """Name of the current question; empty without one."""
         return item_of(self.what.study_id, self.current) if self.current is not None else ""
 
     def standing(self, question_id: str) -> Standing:
         """What this reviewer has said about a question."""
-        return self.fold.standing(self.what.study_id, question_id, self.who)
+        return self.fold.standing(self.what.study_id, question_id, self.who, self.what.pair)
 
     def details(self, item: str | None = None) -> Details:
         """Impact, causes and note of the current question or of one shown before: unsaved input, else what stands."""
@@ -173,7 +189,7 @@ class Desk:
     def offered(self) -> Event | None:
         """The event that *undo* takes back: the verdict on screen, else the one given last in this study."""
         own = self.standing(self.current).verdict if self.current is not None else None
-        return own or self.fold.last_verdict(self.what.study_id, self.who)
+        return own or self.fold.last_given(self.what.study_id, self.who, self.what.pair)
 
     def counts(self) -> dict[str, int]:
         """How many questions each queue holds under the present filter."""

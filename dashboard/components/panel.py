@@ -154,9 +154,6 @@ def _saved(desk: Desk, standing: Standing, digest: str, clock: Clock) -> str:
     elif own is None and desk.item not in desk.unsaved:
         draft = standing.draft if standing.conflict is None and standing.draft != event else None
         lines.append("No verdict on this question yet" + (f"; details kept in #{draft.id}." if draft else "."))
-    if own and own.old and (own.old, own.new) != (desk.what.old, desk.what.new):
-        pair = f'<span dir="auto">{escaped(own.old)} → {escaped(own.new)}</span>'
-        lines.append(f'<b class="warn">Given for {pair}</b>: it says nothing about the pair on screen.')
     if own and own.item_sha256 != digest:
         lines.append('<b class="warn">Given for an earlier text</b>: the study was loaded again with other content.')
     if undo is not None:

@@ -16,12 +16,12 @@ from audit_core.reviews.database import journal_mode
 from audit_core.reviews.export import as_csv, as_jsonl, export
 from audit_core.reviews.queues import Table
 from audit_core.reviews.store import JOURNAL
-from dashboard import components, data, display, state
+from dashboard import components, data, display, identity, state
 from dashboard.components import key_log, panel, presses
 from dashboard.components.card import View, card
 from dashboard.components.desk import OWN, Compared, Desk, pairs_of
 from dashboard.components.queue_bar import menus, nobody, progress
-from dashboard.components.saving import reviewer, store
+from dashboard.components.saving import store
 from dashboard.components.text import escaped
 from dashboard.state import Selection
 
@@ -62,7 +62,7 @@ def _open(selection: Selection) -> None:
     desk: Desk | None = st.session_state.get(DESK)
     address = {name: st.query_params.get_all(name) for name in OWN if name in st.query_params}
     if desk is None or desk.what != what or st.session_state.get(DESK + "-mark") != mark:
-        fresh = Desk(store(), reviewer(), what,
+        fresh = Desk(store(), identity.person(), identity.team(), what,
                      _table(mark, selection.study, selection.kernel, selection.old, selection.new),
                      content=lambda question: data.question(what.study_id, question),
                      search=lambda text: data.search(what.study_id, text))

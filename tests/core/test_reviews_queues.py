@@ -18,6 +18,7 @@ from audit_core.reviews.export import EXPORTED, as_csv, as_jsonl, export, formul
 from audit_core.reviews.filters import Filters, parse
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.queues import QUEUES, Marks, Table, members, ordered
+from audit_core.reviews.team import Person, Role, Team
 from dashboard.components.links import MOST_IDS, triage_params, triage_url
 
 
@@ -51,8 +52,12 @@ def verdicts(*given: tuple[str, str, str | None], reviewer: str = "me") -> Fold:
     return fold
 
 
+def marks_of(table: Table, team: Team | None = None, name: str = "me", role: Role = "adjudicator") -> Marks:
+    return Marks(table, "s", ("", ""), Person(name, role), team or Team(), "2026-11-30")
+
+
 def everyone(table: Table, fold: Fold | None = None, filters: Filters | None = None) -> dict[str, list[str]]:
-    marks = Marks(table, "s", "me").follow(fold or Fold())
+    marks = marks_of(table).follow(fold or Fold())
     narrowed = filters.mask(table, marks, lambda text: set()) if filters else None
     return {name: [table.ids[i] for i in mask.nonzero()[0]] for name, mask in members(table, marks, narrowed).items()}
 
@@ -77,6 +82,9 @@ def test_each_queue_holds_exactly_its_questions() -> None:
         "judges_disagree": ["q7"],
         "nontransitive": ["q8"],
         "priority": ["q9"],
+        "mine": ["q0"],
+        "disputed": [],
+        "quarantine": [],
     }
     assert found["reviewed"] == ["q3"]
     assert found["unreviewed"] == [f"q{i}" for i in range(10) if i != 3]
@@ -104,7 +112,7 @@ def test_impact_first() -> None:
         {"shared": 5, "weight": 1}, {"shared": 0, "weight": 1}, {"lost": 1, "weight": 1}, {"weight": 9},
         {"lost": 1, "weight": 99}, {"weight": 9, "shared": 1},
     ]))  # fmt: skip
-    marks = Marks(table, "s", "me").follow(verdicts(("q4", "regression", "high")))
+    marks = marks_of(table).follow(verdicts(("q4", "regression", "high")))
     everybody = members(table, marks)["all"]
     assert [table.ids[i] for i in ordered(table, marks, everybody, "impact")] == ["q2", "q5", "q3", "q1", "q0", "q4"]
     assert ordered(table, marks, everybody, "ladder") == list(range(6))
@@ -112,7 +120,7 @@ def test_impact_first() -> None:
 
 def test_random_order_is_stable_for_subsets() -> None:
     table = Table(columns([{"flip": i % 2} for i in range(200)]))
-    marks = Marks(table, "s", "me").follow(Fold())
+    marks = marks_of(table).follow(Fold())
     masks = members(table, marks)
     whole = ordered(table, marks, masks["all"], "random", 7)
     assert whole != list(range(200))
@@ -123,7 +131,7 @@ def test_random_order_is_stable_for_subsets() -> None:
 
 def test_marks_follow_undo_and_other_people() -> None:
     table = Table(columns([{}, {}]))
-    marks = Marks(table, "s", "me")
+    marks = marks_of(table)
     fold = verdicts(("q0", "both_wrong", "high"))
     assert marks.follow(fold).verdict.tolist() == [3, -1]
     assert marks.impact.tolist() == [2, -1]
@@ -212,7 +220,7 @@ def test_counts_at_100_000_questions_take_milliseconds() -> None:
         columns([{"flip": int(i % 10 == 0), "lost": i % 3, "weight": i % 7, "shared": i % 8} for i in range(100_000)])
     )
     fold = verdicts(*((f"q{i}", "regression", "low") for i in range(500)))
-    marks = Marks(table, "s", "me").follow(fold)
+    marks = marks_of(table).follow(fold)
     masks = members(table, marks)
     ordered(table, marks, masks["all"], "impact")
     started = time.perf_counter()

@@ -38,6 +38,7 @@ ENTRY = Entry(
     kernel="semantic",
     verdict="regression",
 )
+PAIR = ("n1", "n7")
 
 
 def entry(request: str, **changes: object) -> Entry:
@@ -72,11 +73,11 @@ def test_undo_restores_the_verdict_before(store: ReviewStore) -> None:
     store.append(entry("r1"))
     store.append(entry("r2", verdict="improvement", base_event=1))
     store.append(entry("r3", kind="retract", verdict=None, base_event=2))
-    standing = store.fold().standing("s", "q1", "local:me")
+    standing = store.fold().standing("s", "q1", "local:me", PAIR)
     assert standing.verdict is not None
     assert standing.verdict.verdict == "regression"
     store.append(entry("r4", kind="retract", verdict=None, base_event=3, note="kept words"))
-    standing = store.fold().standing("s", "q1", "local:me")
+    standing = store.fold().standing("s", "q1", "local:me", PAIR)
     assert standing.verdict is None
     assert standing.details is not None
     assert standing.details.note == "kept words"
@@ -87,14 +88,14 @@ def test_a_second_tab_is_kept_as_a_draft_and_asks(store: ReviewStore) -> None:
     store.append(entry("tab-a"))
     late = store.append(entry("tab-b", verdict="improvement", base_event=None))
     assert late.event.kind == "draft"
-    standing = store.fold().standing("s", "q1", "local:me")
+    standing = store.fold().standing("s", "q1", "local:me", PAIR)
     assert standing.verdict is not None
     assert standing.verdict.verdict == "regression"
     assert standing.conflict == late.event
     with pytest.raises(ConflictError):
         store.append(entry("tab-c", kind="retract", verdict=None, base_event=1))
     store.append(entry("keep", kind="dismiss", verdict=None, base_event=late.event.id))
-    assert store.fold().standing("s", "q1", "local:me").conflict is None
+    assert store.fold().standing("s", "q1", "local:me", PAIR).conflict is None
 
 
 def test_reviewers_do_not_meet(store: ReviewStore) -> None:
@@ -102,10 +103,14 @@ def test_reviewers_do_not_meet(store: ReviewStore) -> None:
     other = store.append(entry("r2", reviewer="local:you", verdict="improvement"))
     assert other.event.kind == "verdict"
     fold = store.fold()
-    assert progress(fold, "s", ["q1", "q2"], "local:me").by_verdict["regression"] == 1
-    assert progress(fold, "s", ["q1", "q2"]).by_verdict["improvement"] == 1
-    assert progress(fold, "s", ["q1", "q2"]).unreviewed == 1
-    assert progress(fold, "another study", ["q1"]).reviewed == 0
+    found = progress(fold, "s", ["q1", "q2"], PAIR)
+    assert (found.reviewed, found.disputed, found.begun, found.unreviewed) == (0, 1, 0, 2)
+    assert progress(fold, "another study", ["q1"], PAIR).disputed == 0
+    assert progress(fold, "s", ["q1"], ("n1", "n3")).disputed == 0
+    store.append(entry("r3", reviewer="local:you", verdict="regression", impact="high", base_event=2))
+    found = progress(store.fold(), "s", ["q1", "q2"], PAIR)
+    assert (found.reviewed, found.disputed, found.by_verdict["regression"], found.high_impact) == (1, 0, 1, 1)
+    assert progress(store.fold(), "s", ["q1", "q2"], PAIR, needed=3).begun == 1
 
 
 @pytest.mark.parametrize(
@@ -177,7 +182,7 @@ def test_a_running_server_survives_the_loss_of_its_database(store: ReviewStore) 
     store.append(entry("r1"))
     assert store.fold().last == 1
     store.path.unlink()
-    assert store.fold().standing("s", "q1", "local:me").verdict is not None
+    assert store.fold().standing("s", "q1", "local:me", PAIR).verdict is not None
     assert store.append(entry("r2", question_id="q2")).event.id == 2
 
 
@@ -523,11 +528,11 @@ class Reviewing(RuleBasedStateMachine):
         assert len(digests) == fold.last
         self.seen = digests
         for question, verdicts in self.model.items():
-            standing = fold.standing("s", question, "local:me")
+            standing = fold.standing("s", question, "local:me", PAIR)
             assert [event.verdict for event in standing.stack] == verdicts
             assert standing.newest == self.newest[question]
-        last = fold.last_verdict("s", "local:me")
-        ids = [s.verdict.id for _, _, s in fold.standings("s") if s.verdict]
+        last = fold.last_given("s", "local:me", PAIR)
+        ids = [s.verdict.id for _, s in fold.standings("s", "local:me", PAIR) if s.verdict]
         assert (last.id if last else 0) == max(ids, default=0)
 
 

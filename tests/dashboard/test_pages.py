@@ -21,6 +21,7 @@ from audit_core.reviews.filters import parse
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.queues import QUEUES, Marks, Table, members
 from audit_core.reviews.store import ReviewStore
+from audit_core.reviews.team import Person, Team
 from audit_core.verify import verify
 from dashboard import runtime
 from tests.support.zoo import EVIL, ZOO, build
@@ -340,7 +341,7 @@ def questions_of(db: Path, address: str) -> int:
     columns = read.columns(db, study, kernel, old, new)
     assert columns is not None, address
     table = Table(columns)
-    marks = Marks(table, study, "nobody").follow(Fold())
+    marks = Marks(table, study, (old, new), Person("nobody", "reviewer"), Team(), "2026-11-30").follow(Fold())
     filters = parse(found)
     assert not filters.problems, address
     assert found["queue"][0] in QUEUES

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from audit_core.reviews.events import LONGEST_NOTE
 from audit_core.reviews.queues import Table
 from audit_core.reviews.store import ReviewStore
+from audit_core.reviews.team import Person, Team
 from dashboard.components.desk import Compared, Desk, item_of, pairs_of
 from dashboard.components.key_log import Press
 from dashboard.components.presses import act
@@ -21,6 +22,7 @@ from dashboard.components.saving import Details
 from tests.support.desk import TWINS
 
 IDS = [f"q{i}" for i in range(6)]
+ME = Person("local:me", "adjudicator")
 WHAT = Compared("s", "b" * 64, "n1", "n7", "semantic")
 
 
@@ -34,7 +36,8 @@ def make(tmp_path: Path) -> Callable[..., Desk]:
         reviews = ReviewStore(tmp_path / "reviews.db", timeout=0.3, patience=0.2)
         desk = Desk(
             reviews,
-            "local:me",
+            ME,
+            Team(),
             WHAT,
             changes.pop("table", table()),
             content=content,
@@ -121,7 +124,7 @@ def test_details_before_a_verdict_are_on_disk_and_not_counted(desk: Desk) -> Non
     hand.press("impact:low")
     assert desk.details() == Details()
     hand.press("note", "kept")
-    again = Desk(ReviewStore(desk.reviews.path), "local:me", WHAT, table(), content, lambda _text: set())
+    again = Desk(ReviewStore(desk.reviews.path), ME, Team(), WHAT, table(), content, lambda _text: set())
     again.refresh()
     again.adopt({})
     assert again.details().note == "kept"
@@ -179,7 +182,7 @@ def test_no_order_of_presses_stores_for_a_question_that_was_not_on_screen(
     tmp_path_factory: pytest.TempPathFactory, actions: list[str], rng: Any
 ) -> None:
     reviews = ReviewStore(tmp_path_factory.mktemp("any") / "reviews.db")
-    desk = Desk(reviews, "local:me", WHAT, table(), content, lambda _text: set())
+    desk = Desk(reviews, ME, Team(), WHAT, table(), content, lambda _text: set())
     desk.refresh()
     desk.adopt({})
     hand = Hand(desk)
