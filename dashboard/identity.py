@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -73,7 +74,9 @@ def visitor() -> Visitor:
     try:
         found = roster()
     except AuditError as error:
-        return Visitor(Person("", "viewer", reason=str(error)), admitted=False)
+        print(f"error: {error}", file=sys.stderr)
+        reason = "The team file cannot be used, so nobody is let in. The server's window says what is wrong with it."
+        return Visitor(Person("", "viewer", reason=reason), admitted=False)
     by = {"local": _local, "proxy": _proxied, "oidc": _signed_in}
     return by[found.sign_in.how](found)
 

@@ -7,9 +7,10 @@ from typing import Any
 import streamlit as st
 
 from audit_core.errors import AuditError
-from dashboard import data, display, runtime, sentences, state
+from dashboard import data, display, entrance, identity, runtime, sentences, state
 from dashboard.comparison import Comparison, compare
 from dashboard.display import pill, plain
+from dashboard.identity import Visitor
 from dashboard.numbers import exact, percent, plural, points
 from dashboard.style import STYLE, logo
 
@@ -24,6 +25,10 @@ def frame() -> bool:
     """Draw the frame; False where there is nothing that a page could show."""
     st.html(STYLE)
     st.logo(logo(st.context.theme.type == "dark"), size="large")
+    visitor = identity.visitor()
+    if not visitor.admitted:
+        entrance.outside(visitor)
+        return False
     try:
         found = data.studies()
     except AuditError as error:
@@ -40,9 +45,10 @@ def frame() -> bool:
         selection = state.select([row["study_id"] for row in found], data.study)
         state.remember(selection)
         row = data.study(selection.study)
-        _pickers(found, row, selection)
+        _pickers(found, row, selection, visitor)
         comparison = compare(selection)
         _pills(comparison)
+        entrance.notices(visitor)
         _banners(comparison, data.checks(selection.study))
     except AuditError as error:
         display.banner(plain(error), "bad")
@@ -59,7 +65,7 @@ def _how() -> None:
     )
 
 
-def _pickers(found: list[Row], row: Row, selection: state.Selection) -> None:
+def _pickers(found: list[Row], row: Row, selection: state.Selection, visitor: Visitor) -> None:
     titles = {study["study_id"]: f"{study['study_id']} · {study['title']}" for study in found}
     names = {s["state"]: f"{s['state']} · {s['label']}" if s["label"] else s["state"] for s in row["states"]}
     kernels = [kernel for kernel in state.KERNELS if kernel in row["kernels"]]
@@ -110,6 +116,7 @@ def _pickers(found: list[Row], row: Row, selection: state.Selection) -> None:
                 args=(state.KERNEL,),
             )
         st.toggle("Uncorrected view", key="pick-view", on_change=_view_picked)
+        entrance.bar(visitor)
 
 
 def _picked(key: str) -> None:
