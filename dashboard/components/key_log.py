@@ -12,13 +12,13 @@ click of a double click on a verdict, and brings a new question to the top of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from dashboard.components.keys import REGISTRY, SENT
+from dashboard.components.keys import REGISTRY, Key, sent
 
 CARD = "triage-card"
 """Id of the element whose data attributes say what is on screen."""
@@ -77,7 +77,7 @@ export default function (component) {
       const card = document.getElementById(m.data.card);
       const shown = item ? { ...card?.dataset, item } : card?.dataset || {};
       // after a verdict keys stand down while its question is still on screen: the save is under way
-      if (action !== "note" && m.log.some((e) => e.a.startsWith("verdict:") && e.i === shown.item)) return;
+      if (action !== "note" && m.log.some((e) => /^(verdict|label):/.test(e.a) && e.i === shown.item)) return;
       m.n += 1;
       m.log = [...m.log, { n: m.n, t: m.tab, a: action, v: value || "", i: shown.item || "",
                            b: Number(shown.base || 0), u: Number(shown.undo || 0) }];
@@ -155,7 +155,7 @@ export default function (component) {
     if (active && active !== document.body) return;
     const same = pressed && [...document.querySelectorAll(".sa [data-action]")].find(
       (b) => b.dataset.action === pressed[0] && b.dataset.value === pressed[1]);
-    const target = moved ? document.getElementById("triage-question") : same;
+    const target = moved ? document.querySelector(`#${data.card} h1`) : same;
     if (target) target.focus({ preventScroll: true });
   });
   return () => {
@@ -209,22 +209,27 @@ class Press:
     undo: int | None
 
 
-def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None]) -> Any:
+def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None], *, key: str = "triage-keys",
+          card: str = CARD, registry: Sequence[Key] = REGISTRY) -> Any:
     """Place the listener and its *Keys* button.
 
     Args:
         item: The question that the page shows after this run.
         acked: Last number taken from each tab.
         on_change: Called when the log has grown.
+        key: Of the component; the log is found under it in the session's state.
+        card: Id of the element whose data attributes say what is on screen.
+        registry: The page's keys.
 
     Returns:
         The log as the browser holds it. After a crash of the server a new session finds presses in it that nobody
         took, and no change that would call `on_change`.
     """
     return _component(
-        key="triage-keys",
-        data={"item": item, "acked": dict(acked), "card": CARD, "keys": SENT,
-              "help": [["Esc" if k.key == "escape" else k.key, k.label, k.help] for k in REGISTRY]},
+        key=key,
+        data={"item": item, "acked": dict(acked), "card": card, "keys": sent(registry),
+              "help": [["Esc" if k.key == "escape" else k.key.replace(" ", " or "), k.label, k.help]
+                       for k in registry]},
         on_log_change=on_change,
     ).get("log")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from audit_core.reviews.events import IMPACTS, VERDICTS
@@ -12,7 +13,7 @@ class Key:
     """One key and what it does.
 
     Attributes:
-        key: As the browser names it, in lower case.
+        key: As the browser names it, in lower case; several that do the same are set apart by a space.
         action: Name of the action, ``verdict:regression`` for one with a value.
         label: Words on the button.
         help: One sentence for tooltip and help.
@@ -51,5 +52,12 @@ REGISTRY: tuple[Key, ...] = (
 )
 
 BY_ACTION: dict[str, Key] = {key.action: key for key in REGISTRY}
-SENT: dict[str, str] = {key.key: key.action for key in REGISTRY if key.action not in ("search", "help", "leave")}
-"""Keys whose presses travel to the server; the others are the browser's own."""
+
+
+def sent(registry: Sequence[Key]) -> dict[str, str]:
+    """Keys whose presses travel to the server, with their actions; the others are the browser's own."""
+    own = ("search", "help", "leave")
+    return {name: key.action for key in registry if key.action not in own for name in key.key.split()}
+
+
+SENT = sent(REGISTRY)
