@@ -10,6 +10,9 @@ from audit_core.reviews.events import FIRST, IMPACTS, VERDICTS, Event, Kind
 STACKED: tuple[Kind, ...] = ("verdict", "adjudicate", "draft", "retract", "dismiss")
 """Kinds that make a standing; the newest of them is the base of the next one."""
 
+SPOKEN: tuple[Kind, ...] = ("verdict", "adjudicate", "retract")
+"""Kinds that change what somebody says."""
+
 Pair = tuple[str, str]
 """Old and new state."""
 
@@ -71,7 +74,11 @@ class Review:
     def ruled(self) -> bool:
         """Settled by an adjudicator; a later verdict of another kind opens the question again."""
         ruling = self.ruling
-        return ruling is not None and all(v.id < ruling.id or v.verdict == ruling.verdict for v in self.verdicts)
+        if ruling is None:
+            return False
+        # one from a merged file may stand after verdicts that it never saw; its base says up to where it saw
+        seen = (ruling.base_event or 0) if ruling.source else ruling.id
+        return all(v.id <= seen or v.verdict == ruling.verdict for v in self.verdicts)
 
     @property
     def disputed(self) -> bool:
@@ -114,6 +121,7 @@ class Fold:
         self._reviewers: dict[tuple[str, Pair], dict[str, None]] = {}
         self._revealed: dict[tuple[str, str, str], dict[str, Event]] = {}
         self._given: dict[tuple[str, str, Pair], list[Event]] = {}
+        self._spoken: dict[tuple[str, Pair], dict[str, int]] = {}
         self._set_aside: dict[str, Event] = {}
         self._of_text: dict[str, list[Event]] = {}
         for event in events:
@@ -129,6 +137,8 @@ class Fold:
             self._reviewers.setdefault((event.study_id, event.pair), {})[event.reviewer] = None
             of_reviewer = self._standings.setdefault(key, {})
             of_reviewer[event.question_id] = _after(of_reviewer.get(event.question_id, NOTHING), event)
+            if event.kind in SPOKEN:
+                self._spoken.setdefault((event.study_id, event.pair), {})[event.question_id] = event.id
             if event.kind in ("verdict", "adjudicate"):
                 self._given.setdefault(key, []).append(event)
                 if event.question_sha256:
@@ -153,6 +163,10 @@ class Fold:
         verdicts = sorted((s.verdict for s in standings if s.verdict), key=lambda event: event.id)
         rulings = [s.ruling for s in standings if s.ruling]
         return Review(tuple(verdicts), max(rulings, key=lambda event: event.id, default=None))
+
+    def newest(self, study_id: str, question_id: str, pair: Pair) -> int | None:
+        """The newest event by which anyone changed what they say about a question; the base of an adjudication."""
+        return self._spoken.get((study_id, pair), {}).get(question_id)
 
     def reviewers(self, study_id: str, pair: Pair) -> list[str]:
         """Everyone who recorded something on this pair, in the order of their first events."""

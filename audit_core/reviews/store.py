@@ -19,7 +19,7 @@ from typing import Any
 from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.database import reading, writing
 from audit_core.reviews.events import COLUMNS, FIRST, LATER, Entry, Event, chained, checked, from_fields, intact
-from audit_core.reviews.fold import STACKED, Fold
+from audit_core.reviews.fold import SPOKEN, STACKED, Fold
 from audit_core.reviews.journal import CopyError, Journal
 
 JOURNAL = "verdicts.jsonl"
@@ -69,7 +69,7 @@ class ReviewStore:
 
         Raises:
             InputError: The entry is not valid.
-            ConflictError: An ``adjudicate``, ``retract`` or ``dismiss`` whose base is not the newest.
+            ConflictError: An ``adjudicate``, ``retract``, ``dismiss`` or ``signoff`` whose base is not the newest.
             StorageError: Nothing was stored.
         """
         return self._append([checked(entry)])[0]
@@ -96,7 +96,7 @@ class ReviewStore:
                 accepted = entry if known else _with_kind(connection, entry)
                 if together and accepted.kind != entry.kind:
                     raise ConflictError(_moved_on(entry))
-                found.append((known[0] if known else _insert(connection, accepted).id, bool(known)))
+                found.append((known[0] if known else insert(connection, accepted).id, bool(known)))
         numbers = [number for number, _ in found]
         events = {event.id: event for event in self._events("id BETWEEN ? AND ?", min(numbers), max(numbers))}
         missing = [number for number in numbers if number not in events]
@@ -144,7 +144,7 @@ class ReviewStore:
             if last is None or last.sha256 != self._fold.head:
                 self._fold = Fold()  # nothing yet, or another file has taken the place of the one read before
             new = self.events(self._fold.last)
-            _verify(new, self._fold.last, self._fold.head, self.path)
+            verified(new, self._fold.last, self._fold.head, self.path)
             for event in new:
                 self._fold.add(event)
             return self._fold
@@ -164,7 +164,7 @@ class ReviewStore:
     def _exchange(self) -> None:
         written = self.journal.read()
         stored = self.events()
-        _verify(stored, 0, FIRST, self.path)
+        verified(stored, 0, FIRST, self.path)
         requests = {event.request_id for event in stored}
         missing = [event for event in written if event.request_id not in requests]
         if missing:
@@ -173,7 +173,7 @@ class ReviewStore:
                     if not connection.execute(
                         "SELECT 1 FROM verdict_event WHERE request_id = ?", (event.request_id,)
                     ).fetchone():
-                        stored.append(_insert(connection, event))
+                        stored.append(insert(connection, event))
         lines = {event.sha256 for event in written}
         self.journal.append([event for event in stored if event.sha256 not in lines])
 
@@ -197,12 +197,13 @@ class ReviewStore:
 
 def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
     """The entry, demoted or refused where its base is not the newest event of what it is about."""
-    if entry.kind not in ("verdict", "adjudicate", "retract", "dismiss"):
+    if entry.kind not in ("verdict", "adjudicate", "retract", "dismiss", "signoff"):
         return entry
-    where = "study_id = ? AND question_id = ? AND old = ? AND new = ?"
-    values = [entry.study_id, entry.question_id, entry.old, entry.new]
-    if entry.kind == "adjudicate":  # settles what everyone said, so nobody may have said more since
-        kinds: tuple[str, ...] = ("verdict", "adjudicate", "retract")
+    where, values = "study_id = ? AND old = ? AND new = ?", [entry.study_id, entry.old, entry.new]
+    if entry.kind != "signoff":  # which rests on all questions of its pair
+        where, values = where + " AND question_id = ?", [*values, entry.question_id]
+    if entry.kind in ("adjudicate", "signoff"):  # rest on what everyone said, so nobody may have said more since
+        kinds: tuple[str, ...] = SPOKEN
     else:
         kinds, where = STACKED, where + " AND reviewer = ?"
         values.append(entry.reviewer)
@@ -236,7 +237,7 @@ def _moved_on(entry: Entry) -> Problem:
     )
 
 
-def _insert(connection: sqlite3.Connection, entry: Entry) -> Event:
+def insert(connection: sqlite3.Connection, entry: Entry) -> Event:
     """Append to the chain. An event from the other medium keeps its digest where it follows the last one directly."""
     last = connection.execute("SELECT id, sha256 FROM verdict_event ORDER BY id DESC LIMIT 1").fetchone()
     event = chained(entry, last["id"] + 1 if last else 1, last["sha256"] if last else FIRST)
@@ -252,7 +253,18 @@ def _of_row(row: dict[str, Any]) -> Event:
     return from_fields({**row, "causes": json.loads(row["causes"]), **more})
 
 
-def _verify(events: list[Event], last: int, head: str, path: Path) -> None:
+def verified(events: Sequence[Event], last: int, head: str, path: Path) -> None:
+    """Let events pass that follow one another.
+
+    Args:
+        events: In order.
+        last: Number of the event before them.
+        head: Its digest.
+        path: For the message.
+
+    Raises:
+        StorageError: One of them was changed, is missing or is out of order.
+    """
     for event in events:
         if event.id != last + 1 or event.prev_sha256 != head or not intact(event):
             raise StorageError(

@@ -1,0 +1,284 @@
+"""Signing: a release decision becomes a locked file beside the verdicts, then an event that names it.
+
+The file comes first. A crash between the two leaves a file that nothing names, which is harmless; the other order
+could leave a decision without its proof.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audit_core.digests import canonical, sha256
+from audit_core.errors import InputError, Problem, StorageError
+from audit_core.locks import sync_folder
+from audit_core.reviews import signed
+from audit_core.reviews.events import DECISIONS, LONGEST_NOTE, Entry, Event
+from audit_core.reviews.fold import Fold, Pair
+from audit_core.reviews.signed import Screen
+from audit_core.reviews.store import ConflictError, ReviewStore
+from audit_core.reviews.team import Person, permit
+
+FOLDER = "signoffs"
+CONTENT = {"sha256", "screen", "last_lock", "standing", "conditions", "proved", "counts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody decides.
+
+    Attributes:
+        decision: One of `DECISIONS`.
+        reason: Required.
+        conditions: Required for ``conditions``, refused for the others.
+    """
+
+    decision: str
+    reason: str
+    conditions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A sign-off as the store knows it.
+
+    Attributes:
+        event: What was stored.
+        content: Digests that it rests on: `sha256` of the file, `last_lock`, `standing` verdicts, and `conditions`,
+            `proved`, `needed`, `counts`.
+    """
+
+    event: Event
+    content: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of its file."""
+        return self.event.subject
+
+
+def sign(
+    store: ReviewStore,
+    person: Person,
+    before: Screen,
+    current: Callable[[Fold], Screen],
+    wish: Wish,
+    *,
+    request_id: str,
+    at: str,
+) -> Signed:
+    """Decide about a release.
+
+    Args:
+        store: Where the verdicts are.
+        person: Who decides.
+        before: What was on screen when they decided.
+        current: What would be on screen now.
+        wish: What they decide.
+        request_id: Unique for one press; the same one twice is one decision.
+        at: UTC, ISO 8601.
+
+    Raises:
+        RefusedError: The person may not.
+        InputError: The decision is not complete, or it would ship what failed its checks.
+        ConflictError: What was on screen is no longer so; the message says what changed.
+        StorageError: Nothing was signed.
+    """
+    permit(person, "signoff")
+    fold = store.fold()
+    known = next((e for e in fold.of_kind(before.study_id, "signoff") if e.request_id == request_id), None)
+    if known is not None:
+        return Signed(known, content_of(known) or {})
+    wish = _complete(wish, before)
+    now = current(fold)
+    if changes := before.changes(now):
+        raise ConflictError(_moved(changes))
+    earlier = decisions(fold, before.study_id, before.pair)
+    decision = {
+        "decision": wish.decision,
+        "conditions": wish.conditions,
+        "reason": wish.reason,
+        "by": person.name,
+        "proved": person.proved,
+        "at": at,
+        "replaces": earlier[0].content["sha256"] if earlier else "",
+    }
+    data = signed.write(now, decision)
+    digest = sha256(data)
+    name = f"{_slug(before.study_id)}-{digest[:16]}.jsonl"
+    _place(store.path.parent / FOLDER, name, data)
+    content = {
+        "sha256": digest,
+        "screen": now.digest,
+        "last_lock": now.last_lock,
+        "standing": signed.standing(now.events),
+        "conditions": wish.conditions,
+        "proved": person.proved,
+        "counts": now.counts(),
+    }
+    saved = store.append(
+        Entry(
+            request_id=request_id, study_id=now.study_id, bundle=now.bundle, question_id="", reviewer=person.name,
+            kind="signoff", item_sha256=now.digest, at=at, old=now.old, new=now.new, kernel=now.kernel,
+            verdict=wish.decision, note=wish.reason, base_event=now.newest, subject=name,
+            content=canonical(content).decode(),
+        )
+    )  # fmt: skip
+    return Signed(saved.event, content)
+
+
+def decisions(fold: Fold, study_id: str, pair: Pair) -> list[Signed]:
+    """Sign-offs of a pair of states, the one in force first; earlier ones from merged stores come last."""
+    found = [e for e in fold.of_kind(study_id, "signoff", "kept") if e.pair == pair and e.verdict in DECISIONS]
+    found.sort(key=lambda event: (event.kind == "signoff", event.id), reverse=True)
+    return [Signed(event, content) for event in found if (content := content_of(event)) is not None]
+
+
+def content_of(event: Event) -> dict[str, Any] | None:
+    """What a sign-off's event says about its file; None where it says nothing, as only a forged one does."""
+    try:
+        found = json.loads(event.content)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and set(found) >= CONTENT else None
+
+
+def outdated(decision: Signed, now: Screen, fold: Fold) -> list[str]:
+    """What came after a sign-off that would have been on its screen, in sentences; empty where it still holds."""
+    said = []
+    if decision.content["last_lock"] != now.last_lock:
+        said.append("The study that is loaded now has another last lock than the one that was signed.")
+    if decision.content["standing"] != signed.standing(now.events):
+        since = [e for e in signed.moves(fold, now.study_id, now.pair) if e.id > decision.event.id]
+        kept = {event.id for event in now.events}
+        given, taken = sum(e.id in kept for e in since), sum(e.kind == "retract" for e in since)
+        parts = [f"{number} {what}" for number, what in ((given, _verdicts(given)), (taken, "taken back")) if number]
+        said.append((" and ".join(parts) + " since.") if parts else "The verdicts are not those that were signed.")
+    return said
+
+
+def read(store: ReviewStore, decision: Signed) -> bytes:
+    """The file of a sign-off, as it was signed.
+
+    Raises:
+        StorageError: It is missing or was changed.
+    """
+    path = store.path.parent / FOLDER / decision.name
+    try:
+        data = path.read_bytes() if Path(decision.name).name == decision.name else b""
+    except OSError as error:
+        raise StorageError(
+            Problem(
+                "the file of this sign-off cannot be read",
+                "the file that was signed",
+                error.strerror or str(error),
+                str(path),
+                "Restore it from a backup; the decision itself is stored with the verdicts.",
+            )
+        ) from error
+    if sha256(data) != decision.content["sha256"]:
+        raise StorageError(
+            Problem(
+                "the file of this sign-off was changed",
+                f"sha256 {decision.content['sha256'][:12]}…",
+                f"sha256 {sha256(data)[:12]}…",
+                str(path),
+                "Restore it from a backup; a sign-off is never edited.",
+            )
+        )
+    return data
+
+
+def _complete(wish: Wish, before: Screen) -> Wish:
+    """The wish with its texts trimmed.
+
+    Raises:
+        InputError: Something is missing, or contradicts the rest.
+    """
+    problems = []
+    reason, conditions = (text.strip().replace("\x00", "\ufffd") for text in (wish.reason, wish.conditions))
+    reason, conditions = (
+        text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") for text in (reason, conditions)
+    )
+    if wish.decision not in DECISIONS:
+        problems.append(Problem("no decision is chosen", " or ".join(DECISIONS.values()), action="Choose one."))
+    if not reason:
+        problems.append(Problem("there is no reason", "why you decide so", action="Write the reason."))
+    if wish.decision == "conditions" and not conditions:
+        problems.append(Problem("there are no conditions", "what must be done", action="Write the conditions."))
+    if wish.decision in ("ship", "hold") and conditions:
+        action = "Choose “Ship with conditions”, or empty the field of the conditions."
+        problems.append(Problem("conditions without the decision that has them", "none", conditions[:60], "", action))
+    for name, text in (("reason", reason), ("conditions", conditions)):
+        if len(text) > LONGEST_NOTE:
+            problems.append(Problem(f"the {name} is too long", f"at most {LONGEST_NOTE} characters", str(len(text))))
+    if before.checks == "failed" and wish.decision != "hold":
+        problems.append(
+            Problem(
+                "this study failed its integrity check",
+                "Hold",
+                DECISIONS.get(wish.decision, "nothing"),
+                before.study_id,
+                "Restore the study and load it again before a release is decided on it.",
+            )
+        )
+    if problems:
+        raise InputError(problems)
+    return Wish(wish.decision, reason, conditions)
+
+
+def _moved(changes: list[str]) -> Problem:
+    return Problem(
+        "what you saw has changed since this page was drawn",
+        "the screen that you decided on",
+        " ".join(changes),
+        action="Look at the page as it is now, then decide again; nothing was signed.",
+    )
+
+
+def _verdicts(number: int) -> str:
+    return "verdict" if number == 1 else "verdicts"
+
+
+def _slug(study_id: str) -> str:
+    return re.sub(r"[^a-z0-9_.-]+", "-", study_id.lower()).strip("-.")[:60] or "study"
+
+
+def _place(folder: Path, name: str, data: bytes) -> None:
+    """A read-only file, never over another one; it is durable when this returns.
+
+    Raises:
+        StorageError: The disk refuses.
+    """
+    target, draft = folder / name, folder / f".{name}.{os.getpid()}"
+    try:
+        folder.mkdir(exist_ok=True)
+        draft.unlink(missing_ok=True)
+        try:
+            with draft.open("xb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fchmod(stream.fileno(), 0o444)
+                os.fsync(stream.fileno())
+            with contextlib.suppress(FileExistsError):  # named by its digest: the same bytes
+                os.link(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+        sync_folder(folder)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise StorageError(
+            Problem(
+                "the sign-off cannot be written",
+                "a writable disk with free space",
+                str(error),
+                str(target),
+                "Free space or correct the rights, then sign again; nothing was signed.",
+            )
+        ) from error
