@@ -64,7 +64,7 @@ def _choice() -> None:
         st.selectbox("Who are you?", people, index=None, placeholder="Choose", key=NAME)
     else:
         st.text_input("Who are you?", max_chars=LONGEST, key=NAME)
-    st.caption(
+    st.markdown(
         "Your verdicts carry it. It is kept beside them and cannot be changed here later. "
         "Nobody checks it: it is shown as not authenticated."
     )

@@ -45,12 +45,12 @@ def launch(
         port: Port to listen on.
         host: Address to listen on.
         team: Team file; by default the one that the environment names, if any.
-        reviewer: Name of the local reviewer, instead of the one that was chosen on the page.
+        reviewer: Name of the local reviewer, instead of the one that was chosen on the page; likewise.
 
     Returns:
         0 after an orderly stop, 2 where something given cannot be used (the reason is on stderr).
     """
-    team = team or runtime.team()
+    team, reviewer = team or runtime.team(), reviewer if reviewer is not None else runtime.reviewer()
     try:
         check_port(host, port)
         settings = {**options(), **who(team, reviewer, host), **FIXED}

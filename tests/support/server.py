@@ -10,12 +10,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 START = (
     "import sys; from pathlib import Path; from dashboard.launch import launch; "
-    "sys.exit(launch(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))"
+    "sys.exit(launch(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]))"
 )
 
 
@@ -31,8 +32,10 @@ class Server:
     `kill` is SIGKILL, as a crash; `start` after it uses the same port, so that open pages find it again.
     """
 
-    def __init__(self, db: Path, reviews: Path, log: Path) -> None:
-        self.db, self.reviews, self.log = db, reviews, log
+    def __init__(
+        self, db: Path, reviews: Path, log: Path, env: Mapping[str, str] | None = None, host: str = "127.0.0.1"
+    ) -> None:
+        self.db, self.reviews, self.log, self.env, self.host = db, reviews, log, dict(env or {}), host
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -43,9 +46,9 @@ class Server:
     def start(self, patience: float = 90.0) -> Server:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", START, str(self.db), str(self.reviews), str(self.port)],
+                [sys.executable, "-c", START, str(self.db), str(self.reviews), str(self.port), self.host],
                 cwd=self.log.parent,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "PYTHONPATH": str(ROOT), **self.env},
                 stdout=log,
                 stderr=log,
             )
