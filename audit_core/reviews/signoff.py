@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,37 @@ def read(store: ReviewStore, decision: Signed) -> bytes:
             )
         )
     return data
+
+
+def adopt(store: ReviewStore, events: Iterable[Event], folder: Path) -> list[str]:
+    """Copy the files of sign-offs that were merged from another store.
+
+    Args:
+        store: Where they go.
+        events: Events of the other store.
+        folder: Where its files are.
+
+    Returns:
+        Sentences about files that could not be found.
+    """
+    missing = []
+    for event in events:
+        content = content_of(event)
+        if content is None or Path(event.subject).name != event.subject or event.verdict not in DECISIONS:
+            continue
+        if (store.path.parent / FOLDER / event.subject).exists():
+            continue
+        try:
+            data = (folder / event.subject).read_bytes()
+        except OSError:
+            data = b""
+        if sha256(data) == content["sha256"]:
+            _place(store.path.parent / FOLDER, event.subject, data)
+        else:
+            missing.append(
+                f"The file of a sign-off by {event.reviewer} ({event.subject}) is not beside the merged file."
+            )
+    return missing
 
 
 def _complete(wish: Wish, before: Screen) -> Wish:

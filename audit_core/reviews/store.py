@@ -11,7 +11,7 @@ import contextlib
 import json
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,27 @@ class ReviewStore:
         except CopyError as error:
             self._reconciled, problem = False, error
         return [Saved(events[number], repeated, None if repeated else problem) for number, repeated in found]
+
+    def extend(self, make: Callable[[list[Event]], Iterable[Entry]]) -> list[Event]:
+        """Append what a function makes of everything stored: all of it or nothing, for a merge of other stores.
+
+        Raises:
+            StorageError: Nothing was stored.
+            CopyError: Everything was stored, but `verdicts.jsonl` is not complete yet.
+        """
+        with contextlib.suppress(CopyError):
+            self.reconcile()
+        with writing(self.path, self.timeout) as connection:
+            rows = connection.execute("SELECT * FROM verdict_event ORDER BY id").fetchall()
+            stored = [_of_row(dict(row)) for row in rows]
+            verified(stored, 0, FIRST, self.path)
+            events = [insert(connection, entry) for entry in make(stored)]
+        try:
+            self.journal.append(events)
+        except CopyError:
+            self._reconciled = False
+            raise
+        return events
 
     def event(self, event_id: int) -> Event | None:
         """One event over a fresh connection; None where there is none."""

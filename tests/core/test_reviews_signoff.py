@@ -20,6 +20,7 @@ from audit_core.digests import sha256
 from audit_core.errors import InputError, StorageError
 from audit_core.reviews import signed
 from audit_core.reviews.events import chained
+from audit_core.reviews.merge import merge
 from audit_core.reviews.signed import Screen
 from audit_core.reviews.signoff import FOLDER, Signed, Wish, decisions, outdated, read, sign
 from audit_core.reviews.store import ConflictError, ReviewStore
@@ -206,6 +207,29 @@ def test_a_file_that_was_changed_or_lost_is_told(reviewed: ReviewStore, current)
     escaped = Signed(replace(made.event, subject="../verdicts.jsonl"), made.content)
     with pytest.raises(StorageError):
         read(reviewed, escaped)
+
+
+def test_a_merge_brings_the_file_along_and_still_knows_the_verdicts(reviewed, current, tmp_path: Path) -> None:
+    made = press(reviewed, current)
+    other = ReviewStore(tmp_path / "other" / "reviews.db")
+    other.path.parent.mkdir()
+    give(other, current(other.fold()), current(other.fold()).flips[9], "zoe", "improvement", "zoe-1")
+    (found,) = merge(other, [reviewed.path])
+    assert found.notes == []
+    screen = current(other.fold())
+    (there,) = decisions(other.fold(), screen.study_id, screen.pair)
+    assert read(other, there) == read(reviewed, made)
+    assert outdated(there, screen, other.fold()) == ["The verdicts are not those that were signed."]
+    fresh = ReviewStore(tmp_path / "fresh" / "reviews.db")
+    fresh.path.parent.mkdir()
+    (found,) = merge(fresh, [reviewed.journal.path])
+    (copy,) = decisions(fresh.fold(), screen.study_id, screen.pair)
+    assert outdated(copy, current(fresh.fold()), fresh.fold()) == []
+    moved = tmp_path / "bare" / "theirs.jsonl"
+    moved.parent.mkdir()
+    moved.write_bytes(reviewed.journal.path.read_bytes())
+    bare = ReviewStore(moved.with_name("reviews.db"))
+    assert made.name in merge(bare, [moved])[0].notes[0]
 
 
 KILLED = """
