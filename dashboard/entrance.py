@@ -49,7 +49,7 @@ def notices(visitor: Visitor) -> None:
 
 def _button(visitor: Visitor) -> None:
     if visitor.action == "sign in":
-        st.button("Sign in", type="primary", key="who-in", on_click=_sign_in)
+        st.button("Sign in", key="who-in", on_click=_sign_in)
     elif visitor.action == "sign out":
         st.button("Sign out", key="who-out", on_click=st.logout)
     elif visitor.action == "choose":
