@@ -16,8 +16,9 @@ VIEWS = Path(__file__).parent / "views"
 page = st.navigation(
     [
         st.Page(VIEWS / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "summary")
-        for name in ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "ledger")
-    ],
+        for name in ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "judges", "ledger")
+    ]
+    + [st.Page(VIEWS / "labels.py", title="Label pairs", url_path="labels", visibility="hidden")],
     position="top",
 )
 if shell.frame():

@@ -257,3 +257,8 @@ def search(study_id: str, text: str) -> set[str]:
 def live(study_id: str, old: str, new: str, tag: str | None = None) -> dict[str, Row]:
     """Exploratory estimates of any pair, on all questions or those with a tag."""
     return _live(stamp(), study_id, old, new, tag)
+
+
+def arrays(study_id: str) -> Any:
+    """All answers of a study as arrays; shared between sessions, never change them."""
+    return _arrays(stamp(), study_id)

@@ -98,11 +98,13 @@ class Disagreement:
     Attributes:
         judge: 1 same, 0 different.
         said: Value by person, of those who labelled it.
+        finished: Who has labelled every pair of its question.
     """
 
     asked: Asked
     judge: int
     said: dict[str, str]
+    finished: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -360,10 +362,12 @@ def _strata(
 
 def _disagreements(joined: Joined, judge: Any) -> tuple[Disagreement, ...]:
     words = {"same": 1, "different": 0}
+    finished = {who: joined.finished(who) for who in joined.said}
     out = []
     for place, pair in joined.pairs.items():
         said = {who: values[place] for who, values in joined.values.items() if place in values}
-        label = int(judge[joined.where[place]])
+        at = joined.where[place]
+        label = int(judge[at])
         if {words[value] for value in said.values() if value in words} - {label}:
-            out.append(Disagreement(pair, label, said))
+            out.append(Disagreement(pair, label, said, frozenset(who for who, done in finished.items() if done[at[0]])))
     return tuple(out)
