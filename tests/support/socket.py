@@ -22,16 +22,17 @@ class Session:
                  origin: str | None = None) -> None:  # fmt: skip
         self.query, self.page = query, page
         self.elements: list[Any] = []
-        self.socket: ClientConnection = connect(
+        self._open = connect(
             url.replace("http", "ws", 1) + "/_stcore/stream", additional_headers=list(headers), origin=origin,
             subprotocols=["streamlit"], max_size=None, open_timeout=30)  # fmt: skip
         self.pages: dict[str, str] = {}
 
     def __enter__(self) -> Session:
+        self.socket: ClientConnection = self._open.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.socket.close()
+        self._open.__exit__(None, None, None)
 
     def run(self, states: Mapping[str, Any] | None = None, fragment: str = "") -> Session:
         """Ask for a run, with states of widgets by their ids, and wait for its end."""
