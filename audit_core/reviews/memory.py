@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from audit_core.digests import sha256
 from audit_core.normalize import RULES, exact_key
-from audit_core.reviews.events import Entry, Event
+from audit_core.reviews.events import Event
 
 RULE = RULES["nq_open/1"]
 """Fixed for all studies, whatever rule a study scores by, so that digests of two studies can be compared."""
@@ -37,14 +37,15 @@ def meanings(old: Iterable[str | None], new: Iterable[str | None]) -> tuple[str,
     return tuple(sorted(found))
 
 
-def offered(events: Sequence[Event], now: Entry) -> Event | None:
+def offered(events: Sequence[Event], study_id: str, now: Sequence[str]) -> Event | None:
     """The newest ruling of another study on the same question and meanings, else its newest verdict.
 
     Args:
         events: Standing verdicts and rulings on the question, by its digest.
-        now: Study, question and meanings as they are on the desk.
+        study_id: The study on the desk.
+        now: Meanings as they are on the desk.
     """
-    fitting = [event for event in events if event.study_id != now.study_id and same_move(event.meanings, now.meanings)]
+    fitting = [event for event in events if event.study_id != study_id and same_move(event.meanings, now)]
     return max(fitting, key=lambda event: (event.kind == "adjudicate", event.id), default=None)
 
 

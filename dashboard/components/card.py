@@ -31,9 +31,10 @@ class View:
         question: From `read.question`.
         study: From `read.study`.
         row: The question's columns for this pair and kernel; None where there are none.
-        old: State shown as old; likewise `new`.
+        old: State shown first; likewise `new`. While the question is masked they are A and B in the reviewer's order.
         kernel: ``semantic`` or ``exact``.
         standing: What the reviewer has said.
+        base: Newest event that a press is based on.
         item: The question's name in keys and in the browser.
         undo: Number of the event that *undo* would take back.
         place: Position in the queue, in words.
@@ -41,6 +42,7 @@ class View:
         full_evidence: Passages in full.
         full_text: Texts beyond `LONGEST` characters that are shown to the end: cell keys, or ``question``.
         full_labels: Every pair label of the question.
+        masked: States, letters, evidence and labels are hidden until the verdict.
     """
 
     question: Row
@@ -50,6 +52,7 @@ class View:
     new: str
     kernel: str
     standing: Standing
+    base: int | None
     item: str
     undo: int | None
     place: str
@@ -57,6 +60,16 @@ class View:
     full_evidence: bool
     full_text: Collection[str]
     full_labels: bool
+    masked: bool = False
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two states are called."""
+        return ("A", "B") if self.masked else ("old", "new")
+
+    def named(self, state: str) -> str:
+        """A state as the word comparison names it, escaped."""
+        return self.names[state != self.old] if self.masked else escaped(state)
 
     @property
     def cells(self) -> list[Row]:
@@ -84,10 +97,11 @@ class View:
 def card(view: View) -> str:
     """The whole card."""
     found = classes(view.cells, view.same, (view.old, view.new))
+    labels = "" if view.masked else pairs(view.question, view.old, view.new, full=view.full_labels)
     parts = [_head(view), _answers(view, found), _words(view, found), _ladder(view, found), _evidence(view),
-             _gold(view), pairs(view.question, view.old, view.new, full=view.full_labels)]
+             _gold(view), labels]
     undo = f' data-undo="{view.undo}"' if view.undo else ""
-    return (f'<article id="{CARD}" class="sa sa-card" data-item="{view.item}" data-base="{view.standing.newest or 0}"'
+    return (f'<article id="{CARD}" class="sa sa-card" data-item="{view.item}" data-base="{view.base or 0}"'
             f'{undo} data-question="{escaped(view.question["question_id"])}">{"".join(parts)}</article>')
 
 
@@ -108,6 +122,8 @@ def _head(view: View) -> str:
 
 def _facts(view: View) -> list[str]:
     row, facts = view.row or {}, []
+    if view.masked:
+        return ["masked until your verdict"]
     if view.question["gold"] is None:
         facts.append("no gold answer")
     elif row.get("matched"):
@@ -136,9 +152,10 @@ def transition(row: Row) -> str:
 
 
 def _answers(view: View, found: Classes) -> str:
-    sides = "".join(_side(view, found, state, kind) for state, kind in ((view.old, "old"), (view.new, "new")))
+    states = zip((view.old, view.new), view.names, strict=True)
+    sides = "".join(_side(view, found, state, kind) for state, kind in states)
     note = ""
-    if not found.transitive:
+    if not found.transitive and not view.masked:
         note = ('<p class="sa-note" role="note">The labels of this question are not transitive (1 = 2, 2 = 3, 1 ≠ 3). '
                 "A letter here means <b>connected by “same” labels</b>; see the pair labels below.</p>")
     return f'<div class="sa-sides">{sides}</div>{note}'
@@ -148,10 +165,13 @@ def _side(view: View, found: Classes, state: str, kind: str) -> str:
     cells = [cell for cell in view.cells if cell["state_name"] == state]
     title = (f'<h2><b>{kind.capitalize()} snapshot</b> '
              f'<span class="mut">· <span dir="auto">{view.label(state)}</span></span></h2>')
+    if view.masked:
+        title, kind = f"<h2><b>{kind}</b></h2>", "masked"
     if not cells:
         return f'<section class="sa-side is-{kind}">{title}<p class="mut">No answers in this state.</p></section>'
     first, letters = cells[0]["answer"], {found.letters[cell["cell_key"]] for cell in cells}
-    agreed = len(letters) == 1 and (letters != {"?"} or len({cell["answer"] for cell in cells}) == 1)
+    identical = len({cell["answer"] for cell in cells}) == 1
+    agreed = identical if view.masked else len(letters) == 1 and (letters != {"?"} or identical)
     large = ""
     if agreed and first is not None and len(first) <= HEADLINE and first.strip():
         large = f'<p class="sa-headline">{shown(first)}</p>'
@@ -175,7 +195,8 @@ def _answer(view: View, found: Classes, group: list[Row], first: str | None) -> 
     if len(names) > 4:
         names = [*names[:2], "…", names[-1]]
     same = f" <span class='mut'>{len(group)} identical</span>" if len(group) > 1 else ""
-    return (f"<li>{chip(found, cell)}<span class='sa-r'>{', '.join(names)}</span>{same} "
+    letter = "" if view.masked else chip(found, cell)
+    return (f"<li>{letter}<span class='sa-r'>{', '.join(names)}</span>{same} "
             f"{_answer_text(view, cell, first)}{_em(view, cell)}</li>")
 
 
@@ -222,8 +243,8 @@ def _words(view: View, found: Classes) -> str:
     if view.pair is None:
         return ""
     a, b = (view.cells[i] for i in view.pair)
-    names = [f'{chip(found, c)} <span dir="auto">{escaped(c["state_name"])}</span> r{c["repeat"]}'
-             for c in (a, b)]
+    names = [f'{"" if view.masked else chip(found, c)} <span dir="auto">{view.named(c["state_name"])}</span> '
+             f'r{c["repeat"]}' for c in (a, b)]
     old, new = a["answer"] or "", b["answer"] or ""
     if old == new:
         text = '<span class="mut">the two answers are identical to the letter</span>'
@@ -235,6 +256,9 @@ def _words(view: View, found: Classes) -> str:
 
 
 def _ladder(view: View, found: Classes) -> str:
+    if view.masked:
+        return ('<p class="sa-note" role="note">Which state is which, the ladder and the judge\'s labels are shown '
+                "after your verdict.</p>")
     states = [s for s in view.study["states"] if any(c["state_name"] == s["state"] for c in view.cells)]
     if len(states) < 2:
         return ""
@@ -274,21 +298,26 @@ def _rung(cell: Row | None, found: Classes) -> str:
 def _evidence(view: View) -> str:
     if not view.study["has_evidence"]:
         return '<h2>Evidence</h2><p class="mut">This study holds no evidence, so only the answers can be compared.</p>'
+    if view.masked and "evidence" not in view.standing.revealed:
+        return ('<p class="small mut">Evidence hidden. <button data-action="evidence">Reveal <kbd>v</kbd></button> '
+                "That it was shown is recorded.</p>")
     documents = view.question["documents"]
     old, new = evidence.compared(documents.get(view.old, []), documents.get(view.new, []))
     if not old and not new:
         return '<h2>Evidence</h2><p class="mut">No documents are recorded for this question in these two states.</p>'
     answers = {kind: list(dict.fromkeys(c["answer"] for c in view.cells if c["state_name"] == state
                                         and c["answer"] and not c["unknown"]))
-               for kind, state in (("old", view.old), ("new", view.new))}
-    both = [*answers["old"], *answers["new"]]
+               for kind, state in zip(view.names, (view.old, view.new), strict=True)}
+    both = [text for texts in answers.values() for text in texts]
     held = any(r.document["passage_text"] is not None for r in (*old, *new))
     button = (f'<button data-action="evidence">{"excerpts" if view.full_evidence else "full text"} '
               "<kbd>v</kbd></button>" if held else '<span class="small mut">ids only, without passages</span>')
-    tables = "".join(f'<div class="sa-box"><h3 class="is-{kind}">{kind.capitalize()}: <span dir="auto">'
-                     f'{view.label(state)}</span></h3>{evidence.table(side, both, kind, full=view.full_evidence)}</div>'  # type: ignore[arg-type]
-                     for kind, state, side in (("old", view.old, old), ("new", view.new, new)))
-    return (f'<h2>Evidence <span class="mut small">{evidence.sentence(old, new)}</span> {button}</h2>'
+    tables = "".join(
+        f'<div class="sa-box"><h3 class="is-{"masked" if view.masked else kind}">{kind.capitalize()}'
+        + ("" if view.masked else f': <span dir="auto">{view.label(state)}</span>')
+        + f"</h3>{evidence.table(side, both, view.names, i, full=view.full_evidence)}</div>"
+        for i, (kind, state, side) in enumerate(zip(view.names, (view.old, view.new), (old, new), strict=True)))
+    return (f'<h2>Evidence <span class="mut small">{evidence.sentence(old, new, view.names)}</span> {button}</h2>'
             f'<div class="sa-sides">{tables}</div>')
 
 

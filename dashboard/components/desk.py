@@ -1,4 +1,4 @@
-"""The reviewer's desk: which queue, which question, what stands. No Streamlit in here.
+"""The reviewer's desk: which question is on it, what is shown of it, what stands. No Streamlit in here.
 
 The current question is owned by the server and is never a widget's value, because a late browser message carries old
 widget values.
@@ -7,72 +7,39 @@ widget values.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from audit_core.errors import AuditError
-from audit_core.reviews.events import CAUSES, IMPACTS, Event
-from audit_core.reviews.filters import PARAMETERS, Filters, parse
-from audit_core.reviews.fold import Fold, Pair, Standing
-from audit_core.reviews.queues import QUEUES, SORTS, Marks, Table, members, ordered
-from audit_core.reviews.store import ReviewStore
-from audit_core.reviews.team import Person, Team
+from audit_core.reviews import memory
+from audit_core.reviews.events import CAUSES, VERDICTS, Event
+from audit_core.reviews.fold import Pair, Review, Standing
+from audit_core.reviews.masking import BETTER, meant, sides
+from dashboard.components.round import OWN, Compared, Round
 from dashboard.components.saving import Details, Shown
 
-OWN = ("queue", "sort", "seed", "q", *PARAMETERS)
-"""Parameters of the address that belong to this page."""
+__all__ = ["OWN", "Compared", "Desk", "item_of", "pairs_of"]
 
 Row = dict[str, Any]
-Address = dict[str, list[str]]
 
 
-def item_of(study_id: str, question_id: str) -> str:
-    """A question's name in widget keys and in the browser: short, and different for ids that look alike."""
-    return hashlib.sha256(repr((study_id, question_id)).encode()).hexdigest()[:20]
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What the desk is set up for."""
-
-    study_id: str
-    bundle: str
-    old: str
-    new: str
-    kernel: str
-
-    @property
-    def pair(self) -> Pair:
-        """Old and new state."""
-        return self.old, self.new
+def item_of(*names: object) -> str:
+    """A name for what is on screen, in widget keys and in the browser: short, and different for ids that look alike."""
+    return hashlib.sha256(repr(names).encode()).hexdigest()[:20]
 
 
 @dataclass
-class Desk:
+class Desk(Round):
     """One browser session's desk.
 
     Attributes:
-        person: Who sits here; read again before every save.
-        team: How the team reviews.
-        what: The comparison.
-        table: Its questions.
-        queue: Name of the queue; likewise `sort`, `seed`, `filters`.
-        order: Positions of the queue's questions in the order of work, fixed when the queue was entered, so that
-            nothing moves under the reviewer's hands.
-        current: The question on the desk; None where the queue is empty.
-        written: Own part of the address as this session wrote it last.
         acked: Last key press taken from each tab.
-        fold: What stood at the last successful read.
         last: The event saved last in this session, as read back.
         unsaved: Input that the disk refused, by item: verdict and details.
         problem: Why the last save failed.
-        unread: Why the last read failed; then `fold` is older than the disk.
-        message: What happened last, in words.
+        masked: Old and new are called A and B until the verdict, by this person's choice.
         pair: Number of the answer pair whose words are compared.
         full_evidence: Passages in full instead of excerpts.
         full_text: Long texts of the current question that are shown to the end: cell keys, or ``question``.
@@ -82,31 +49,18 @@ class Desk:
         causes: Tags beyond the usual ones that were used in this study.
         own: Newest event of this tab by item; the base of its next press.
         shown: What the page showed by item.
+        opened: Questions that were on this desk.
+        chosen: Questions picked for one verdict together, in the order of picking.
+        grouping: The picked questions are on the desk instead of a single one.
+        unseen_too: The group may include questions that were never on this desk.
+        together_details: Impact, causes and note of the group's verdict.
     """
 
-    reviews: ReviewStore
-    person: Person
-    team: Team
-    what: Compared
-    table: Table
-    content: Callable[[str], Row | None]
-    search: Callable[[str], set[str]]
-    queue: str = "flips"
-    sort: str = "impact"
-    seed: int = 1
-    filters: Filters = field(default_factory=Filters)
-    filter_address: Address = field(default_factory=dict)
-    order: list[int] = field(default_factory=list)
-    current: str | None = None
-    written: Address = field(default_factory=dict)
     acked: dict[str, int] = field(default_factory=dict)
-    fold: Fold = field(default_factory=Fold)
     last: Event | None = None
     unsaved: dict[str, tuple[str | None, Details]] = field(default_factory=dict)
     problem: AuditError | None = None
-    unread: AuditError | None = None
-    message: str = ""
-    problems: list[str] = field(default_factory=list)
+    masked: bool = False
     pair: int = 0
     full_evidence: bool = False
     full_text: set[str] = field(default_factory=set)
@@ -116,24 +70,15 @@ class Desk:
     causes: list[str] = field(default_factory=list)
     own: dict[str, int] = field(default_factory=dict)
     shown: dict[str, Shown] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        today = datetime.now(UTC).date().isoformat()
-        self.marks = Marks(self.table, self.what.study_id, self.what.pair, self.person, self.team, today)
-        self._place: dict[int, int] = {}
-        self._inside = np.zeros(len(self.table), np.bool_)
-
-    def refresh(self) -> None:
-        """Read what is new on the disk; a failure is told, and the desk goes on with what it knows."""
-        try:
-            self.fold, self.unread = self.reviews.fold(), None
-        except AuditError as error:
-            self.unread = error
-        self.marks.follow(self.fold)
+    opened: set[str] = field(default_factory=set)
+    chosen: dict[str, None] = field(default_factory=dict)
+    grouping: bool = False
+    unseen_too: bool = False
+    together_details: Details = field(default_factory=Details)
 
     def inherit(self, other: Desk) -> None:
         """Take over what belongs to the session rather than to the comparison."""
-        self.acked, self.last, self.unsaved = other.acked, other.last, other.unsaved
+        self.acked, self.last, self.unsaved, self.masked = other.acked, other.last, other.unsaved, other.masked
         self.full_evidence, self.epoch, self.own = other.full_evidence, other.epoch + 1, other.own
 
     def gather_causes(self) -> None:
@@ -143,34 +88,75 @@ class Desk:
         self.causes = list(dict.fromkeys(used))
 
     def history(self) -> list[Event]:
-        """Everything this reviewer recorded on the current question."""
+        """What was recorded on the current question: by everyone where others may be seen, else by this person."""
+        question = self.current or ""
         try:
-            return self.reviews.history(self.what.study_id, self.current or "", self.who)
+            events = self.reviews.history(
+                self.what.study_id, question, None if self.others_visible(question) else self.who
+            )
         except AuditError as error:
             self.unread = error
             return []
-
-    @property
-    def who(self) -> str:
-        """The name that verdicts carry."""
-        return self.person.name
+        return [event for event in events if event.kind != "label"]
 
     @property
     def item(self) -> str:
-        """Name of the current question; empty without one."""
-        return item_of(self.what.study_id, self.current) if self.current is not None else ""
+        """Name of what is on the desk, with how it is shown; empty where nothing is.
+
+        A press carries it, so one made while answers were masked is never taken for one made when they were not.
+        """
+        if self.grouping:
+            return item_of("group", self.what, *self.chosen, self.unseen_too)
+        return self.name_of(self.current) if self.current is not None else ""
+
+    def name_of(self, question_id: str) -> str:
+        """The item of a question as it would be shown now."""
+        how = "masked" if self.masked_now(question_id) else "ruling" if self.ruling(question_id) else ""
+        return item_of(self.what.study_id, question_id, *self.what.pair, how)
 
     def standing(self, question_id: str) -> Standing:
         """What this reviewer has said about a question."""
         return self.fold.standing(self.what.study_id, question_id, self.who, self.what.pair)
+
+    def review(self, question_id: str) -> Review:
+        """What everyone has said about a question."""
+        return self.fold.review(self.what.study_id, question_id, self.what.pair)
+
+    def masked_now(self, question_id: str) -> bool:
+        """Whether a question's states are hidden: until the own verdict, for those who give one."""
+        wanted = (self.masked or self.team.masked) and self.person.may("verdict") and self.what.old != self.what.new
+        return wanted and self.standing(question_id).verdict is None and not self.ruling(question_id)
+
+    def ruling(self, question_id: str) -> bool:
+        """Whether a verdict pressed now settles a dispute instead of adding to it."""
+        if self.queue != "disputed" or not self.person.may("adjudicate"):
+            return False
+        return self.review(question_id).disputed or self.standing(question_id).ruling is not None
+
+    def others_visible(self, question_id: str) -> bool:
+        """Whether verdicts of others may be seen: after the own one, when settling, and by those who give none."""
+        return (
+            not self.person.may("verdict")
+            or self.ruling(question_id)
+            or self.standing(question_id).verdict is not None
+        )
+
+    def decided(self, question_id: str) -> Event | None:
+        """The event that this person's keys would change: their ruling when settling, else their verdict."""
+        standing = self.standing(question_id)
+        return standing.ruling if self.ruling(question_id) else standing.verdict
 
     def details(self, item: str | None = None) -> Details:
         """Impact, causes and note of the current question or of one shown before: unsaved input, else what stands."""
         item = self.item if item is None else item
         if item in self.unsaved:
             return self.unsaved[item][1]
+        if self.grouping and item == self.item:
+            return self.together_details
         question = self.current if item == self.item else self.shown[item].question_id
-        return Details.of(self.standing(question).details) if question is not None else Details()
+        if question is None:
+            return Details()
+        return Details.of(self.decided(question) or self.standing(question).draft)
 
     def note_drawn(self) -> str:
         """The note as its field was first drawn on this visit; own changes are in the field already."""
@@ -186,122 +172,97 @@ class Desk:
         tags = dict.fromkeys([*CAUSES, *self.causes, *self.details().causes])
         return {item_of("cause", tag): tag for tag in tags}
 
+    def pressed(self, verdict: str | None) -> str | None:
+        """The key that stands for a verdict on the present question: another one where its sides are turned."""
+        if verdict is None or self.grouping or self.current is None or not self.masked_now(self.current):
+            return verdict
+        return meant(verdict, self.sides(self.current)[0], self.what.pair)
+
+    def words_of(self, verdict: str) -> str:
+        """A stored verdict in words that give no side away while the present question is masked."""
+        if self.grouping or self.current is None or not self.masked_now(self.current):
+            return VERDICTS[verdict]
+        return (VERDICTS | BETTER)[self.pressed(verdict) or verdict]
+
+    def sides(self, question_id: str) -> Pair:
+        """The states of the pair in the order A, B."""
+        return sides(self.what.study_id, question_id, self.who, self.what.pair)
+
     def offered(self) -> Event | None:
-        """The event that *undo* takes back: the verdict on screen, else the one given last in this study."""
-        own = self.standing(self.current).verdict if self.current is not None else None
-        return own or self.fold.last_given(self.what.study_id, self.who, self.what.pair)
+        """The event that *undo* takes back: the newest on screen, else the one given last on this pair."""
+        own = self.standing(self.current).stack[-1:] if self.current is not None and not self.grouping else ()
+        return own[0] if own else self.fold.last_given(self.what.study_id, self.who, self.what.pair)
 
-    def counts(self) -> dict[str, int]:
-        """How many questions each queue holds under the present filter."""
-        narrowed = self.filters.mask(self.table, self.marks, self.search) if self.filters else None
-        return {name: int(mask.sum()) for name, mask in members(self.table, self.marks, narrowed).items()}
+    def together(self, event: Event) -> list[Event]:
+        """What *undo* takes back with an event: all of its group that still stands, else the event alone."""
+        if not event.group:
+            return [event]
+        standings = self.fold.standings(self.what.study_id, self.who, self.what.pair)
+        return [s.stack[-1] for _, s in standings if s.stack and s.stack[-1].group == event.group]
 
-    def progress(self) -> tuple[int, int, int]:
-        """Reviewed, all, and high impact, over the present queue."""
-        high = self.marks.impact == list(IMPACTS).index("high")
-        return int((self.marks.reviewed & self._inside).sum()), len(self.order), int((high & self._inside).sum())
+    def remembered(self, question_id: str) -> Event | None:
+        """The verdict of an earlier study on the same move; not where it would lead a masked or given verdict."""
+        shown = self.shown.get(self.name_of(question_id))
+        if shown is None or not shown.question_sha256 or shown.ruling or self.masked_now(question_id):
+            return None
+        if self.standing(question_id).verdict is not None or not self.person.may("verdict"):
+            return None
+        events = self.fold.remembered(shown.question_sha256)
+        return memory.offered(events, self.what.study_id, shown.meanings)
 
-    def place(self) -> int | None:
-        """Position of the current question in the queue, from 0; None where it is outside."""
-        return self._place.get(self.table.index[self.current]) if self.current is not None else None
-
-    def adopt(self, address: Mapping[str, Sequence[str]]) -> None:
-        """Take queue, filters and question from an address; what cannot be followed is told."""
-        wanted = {name: list(values) for name, values in address.items() if name in OWN and values}
-        self.problems = []
-
-        def one(name: str, known: Mapping[str, Any], default: str, what: str) -> str:
-            value = wanted.get(name, [default])[-1]
-            if value in known:
-                return value
-            self.problems.append(f"The address asks for the {what} “{value}”, which does not exist.")
-            return default
-
-        queue = one("queue", QUEUES, "flips", "queue")
-        sort = one("sort", SORTS, "impact", "order")
-        seed = wanted.get("seed", ["1"])[-1]
-        filters = {name: values for name, values in wanted.items() if name in PARAMETERS}
-        self.enter(queue, sort, int(seed) if seed.isdecimal() and len(seed) < 10 else 1, filters)
-        self.problems += self.filters.problems
-        if "q" in wanted:
-            question = wanted["q"][-1]
-            if question in self.table.index:
-                self.current = question
-            else:
-                self.problems.append(f"The address asks for the question “{question}”, which this study does not have.")
-
-    def enter(self, queue: str, sort: str, seed: int = 1, filters: Address | None = None) -> None:
-        """Go to a queue: fix its order and show its first question without a verdict."""
-        same = bool(self._place) and (queue, sort, seed, filters or {}) == (
-            self.queue, self.sort, self.seed, self.filter_address)
-        if same:
-            return
-        self.queue, self.sort, self.seed, self.filter_address = queue, sort, seed, filters or {}
-        self.filters = parse(self.filter_address)
-        narrowed = self.filters.mask(self.table, self.marks, self.search) if self.filters else None
-        self._inside = members(self.table, self.marks, narrowed)[queue].copy()
-        self.order = ordered(self.table, self.marks, self._inside, sort, seed)
-        self._place = {position: i for i, position in enumerate(self.order)}
-        waiting = next((p for p in self.order if not self.marks.reviewed[p]), None)
-        first = waiting if waiting is not None else next(iter(self.order), None)
-        self.show(None if first is None else self.table.ids[first])
-        self.message = ""
-
-    def address(self) -> Address:
-        """Own part of the address of what is on the desk."""
-        found: Address = {"queue": [self.queue], "sort": [self.sort], **self.filter_address}
-        if self.sort == "random":
-            found["seed"] = [str(self.seed)]
-        if self.current is not None:
-            found["q"] = [self.current]
-        return found
+    def aside(self, question_id: str) -> Event | None:
+        """The quarantine that a question is in."""
+        digest = self.table.digests[self.table.index[question_id]]
+        return self.fold.set_aside(self.what.study_id, question_id, digest, self.today)
 
     def show(self, question_id: str | None) -> None:
         """Put a question on the desk."""
         if question_id != self.current:
             self.full_text = set()
-        self.current = question_id
-
-    def move(self, step: int) -> None:
-        """One question on or back; at an end it says so."""
-        place = self.place()
-        if not self.order:
-            return
-        if place is None:
-            self.show(self.table.ids[self.order[0]])
-            return
-        wanted = place + step
-        if 0 <= wanted < len(self.order):
-            self.show(self.table.ids[self.order[wanted]])
-            self.message = ""
-        else:
-            self.message = "This is the last question of the queue." if step > 0 else "This is the first question."
-
-    def next_unreviewed(self) -> bool:
-        """Go to the next question without a verdict, past the end to the beginning; False where there is none."""
-        start = self.place()
-        begin = 0 if start is None else start + 1
-        if bool((self._inside & ~self.marks.reviewed).any()):
-            for step in range(len(self.order)):
-                position = self.order[(begin + step) % len(self.order)]
-                if not self.marks.reviewed[position]:
-                    self.show(self.table.ids[position])
-                    return True
-        self.message = "Every question of this queue has a verdict."
-        return False
+        self.grouping = False
+        super().show(question_id)
 
     def put_on_screen(self, question: Row) -> Standing:
         """Note exactly what the page shows, before it shows it."""
-        standing, before = self.standing(question["question_id"]), self.shown.get(self.item)
-        if before and standing.newest not in (before.base, self.own.get(self.item)):
+        question_id = question["question_id"]
+        standing, before = self.standing(question_id), self.shown.get(self.item)
+        shown = self.seen(question_id, question)
+        if before and shown.base not in (before.base, self.own.get(self.item)):
             self.epoch += 1  # another tab has changed the note; its field must not bring the older one back
-        self.shown[self.item] = self.seen(question["question_id"], question["content_sha256"], standing.newest)
+        self.shown[self.item] = shown
+        self.opened.add(question_id)
         return standing
 
-    def seen(self, question_id: str, digest: str, base: int | None) -> Shown:
-        """What a verdict on a question is stored against."""
-        what = self.what
-        return Shown(what.study_id, what.bundle, question_id, digest, what.old, what.new, what.kernel, base)
+    def seen(self, question_id: str, question: Row | None) -> Shown:
+        """What a verdict on a question is stored against.
+
+        Args:
+            question_id: The question.
+            question: Its content; None where only what stands of it is taken back.
+        """
+        what, standing = self.what, self.standing(question_id)
+        ruling, masked = self.ruling(question_id), self.masked_now(question_id)
+        base = self.fold.newest(what.study_id, question_id, what.pair) if ruling else standing.newest
+        shown = Shown(what.study_id, what.bundle, question_id, "", what.old, what.new, what.kernel, base, ruling=ruling)
+        if question is None:
+            return shown
+        visible = [] if masked else ["states", "evidence", "labels"]
+        visible += [name for name in standing.revealed if name not in visible]
+        others = self.others_visible(question_id) and any(
+            verdict.reviewer != self.who for verdict in self.review(question_id).verdicts
+        )
+        answers = {
+            state: [cell["answer"] for cell in question.get("cells", ()) if cell["state_name"] == state]
+            for state in what.pair
+        }
+        return replace(
+            shown,
+            item_sha256=question["content_sha256"],
+            sides=self.sides(question_id)[0] if masked else "",
+            visible=(*visible, *(["others"] if others else [])),
+            question_sha256=memory.question_digest(question.get("text")),
+            meanings=memory.meanings(answers[what.old], answers[what.new]),
+        )
 
 
 def pairs_of(cells: Sequence[Row], old: str, new: str) -> list[tuple[int, int]]:

@@ -52,7 +52,11 @@ def _side(documents: Sequence[dict[str, Any]], other: dict[str, int], absent: Fa
     return side
 
 
-def sentence(old: Sequence[Ranked], new: Sequence[Ranked]) -> str:
+Names = tuple[str, str]
+"""What the two states are called: old and new, or A and B while a question is masked."""
+
+
+def sentence(old: Sequence[Ranked], new: Sequence[Ranked], names: Names = ("old", "new")) -> str:
     """The comparison in words."""
     if not old and not new:
         return "No documents were retrieved in either state."
@@ -62,19 +66,27 @@ def sentence(old: Sequence[Ranked], new: Sequence[Ranked]) -> str:
         return f"The same {number['kept']} documents in the same order."
     if not number["lost"] + number["gained"]:
         return f"The same {number['kept'] + number['moved']} documents, {number['moved']} of them at another rank."
-    return (f"{number['kept'] + number['moved']} in both ({number['moved']} moved), {number['lost']} only in old, "
-            f"{number['gained']} only in new.")
+    return (f"{number['kept'] + number['moved']} in both ({number['moved']} moved), "
+            f"{number['lost']} only in {names[0]}, {number['gained']} only in {names[1]}.")
 
 
-def table(side: Sequence[Ranked], answers: Sequence[str], which: Literal["old", "new"], *, full: bool) -> str:
-    """One state's documents as an HTML table; passages as excerpts around a mention, or in full."""
+def table(side: Sequence[Ranked], answers: Sequence[str], names: Names, which: int, *, full: bool) -> str:
+    """One state's documents as an HTML table; passages as excerpts around a mention, or in full.
+
+    Args:
+        side: The documents.
+        answers: Texts to look for.
+        names: What the two states are called.
+        which: Position of this one.
+        full: Passages in full.
+    """
     if not side:
-        return f'<p class="mut">No documents in the {which} state.</p>'
+        return f'<p class="mut">No documents in the {names[which]} state.</p>'
     scored = any(r.document["score"] is not None for r in side)
     head = ('<thead><tr><th scope="col">rank</th><th scope="col">document</th>'
             + ('<th scope="col" class="n">score</th>' if scored else "") + "</tr></thead>")
-    rows = [_row(r, answers, which, scored, full) for r in side]
-    caption = f'<caption class="sa-sr">Evidence of the {which} state by rank</caption>'
+    rows = [_row(r, answers, names, which, scored, full) for r in side]
+    caption = f'<caption class="sa-sr">Evidence of the {names[which]} state by rank</caption>'
     body = "".join(rows[:FOLDED])
     tail = ""
     if len(rows) > FOLDED:
@@ -84,15 +96,15 @@ def table(side: Sequence[Ranked], answers: Sequence[str], which: Literal["old", 
     return f'<table class="sa-ev">{caption}{head}<tbody>{body}</tbody></table>{tail}'
 
 
-def _row(ranked: Ranked, answers: Sequence[str], which: str, scored: bool, full: bool) -> str:
+def _row(ranked: Ranked, answers: Sequence[str], names: Names, which: int, scored: bool, full: bool) -> str:
     document = ranked.document
-    other = "new" if which == "old" else "old"
     words = {
         "kept": "in both · same rank",
-        "moved": f"in both · {other} rank {ranked.elsewhere}",
-        "lost": "only in old",
-        "gained": "only in new",
+        "moved": f"in both · {names[1 - which]} rank {ranked.elsewhere}",
+        "lost": f"only in {names[0]}",
+        "gained": f"only in {names[1]}",
     }[ranked.fate]
+    colour = "" if names == ("A", "B") else ranked.fate
     if ranked.twice:
         words += " · listed before"
     name = escaped(document["title"] or document["document_id"])
@@ -100,7 +112,7 @@ def _row(ranked: Ranked, answers: Sequence[str], which: str, scored: bool, full:
     score = f'<td class="n">{escaped(document["score"] or "")}</td>' if scored else ""
     passage = _passage(document["passage_text"], answers, full)
     return (f'<tr><td>{document["rank"]}</td><td><b dir="auto">{name}</b>{under} '
-            f'<span class="sa-fate {ranked.fate}">{words}</span>{passage}</td>{score}</tr>')
+            f'<span class="sa-fate {colour}">{words}</span>{passage}</td>{score}</tr>')
 
 
 def _passage(text: str | None, answers: Sequence[str], full: bool) -> str:

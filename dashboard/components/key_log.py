@@ -12,6 +12,7 @@ click of a double click on a verdict, and brings a new question to the top of th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,7 +106,12 @@ export default function (component) {
     m.keydown = (e) => {
       if (e.repeat || e.ctrlKey || e.metaKey || e.altKey || e.isComposing) return;
       const field = typing(e);
-      if (field) { if (e.key === "Escape") field.blur(); return; }
+      if (field) {
+        if (e.key === "Escape") field.blur();
+        const form = e.key === "Enter" && field.dataset?.field && field.closest("details");
+        if (form) { e.preventDefault(); form.querySelector("[data-action]")?.click(); }
+        return;
+      }
       if (m.dialog.open) { if (e.key === "?") { e.preventDefault(); m.dialog.close(); } return; }
       if (document.querySelector('dialog[open], [role="dialog"], [role="listbox"]')) return;
       if (e.key === "?") { e.preventDefault(); m.dialog.showModal(); return; }
@@ -117,13 +123,23 @@ export default function (component) {
       const action = m.data.keys[e.key.toLowerCase()];
       if (!action) return;
       e.preventDefault();
+      if (action.startsWith("open:")) {  // a fold of the page with a form in it
+        const fold = document.getElementById(`triage-${action.slice(5)}`);
+        if (fold) { fold.open = true; fold.querySelector("[data-field]")?.focus(); }
+        return;
+      }
       m.flush();
       m.send(action);
     };
     m.click = (e) => {
       const button = e.target.closest && e.target.closest(".sa [data-action]");
       if (!button || button.disabled) return;
-      const { action, value } = button.dataset;
+      const { action } = button.dataset;
+      let { value } = button.dataset;
+      if (button.dataset.form !== undefined) {
+        const fields = button.closest("details").querySelectorAll("[data-field]");
+        value = JSON.stringify(Object.fromEntries([...fields].map((f) => [f.dataset.field, f.value])));
+      }
       // the second click of a double click, or a click right after Enter, would fall on the next question's button
       const late = e.detail > 1 || (e.detail === 1 && performance.now() - m.entered < 400);
       if (e.detail === 0) m.entered = performance.now();
@@ -132,6 +148,12 @@ export default function (component) {
       m.flush();
       m.send(action, value);
     };
+    // others work on the same questions: look again now and then, but never under a hand that is at work
+    m.look = setInterval(() => {
+      const busy = m.log.length || m.dialog.open || document.hidden || document.querySelector(".sa-menu[open]")
+        || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName || "");
+      if (m.data.look && !busy) m.set("looked", Date.now());
+    }, 1000 * (m.data.look || 3600));
     document.addEventListener("keydown", m.keydown);
     document.addEventListener("click", m.click);
     document.addEventListener("focusout", m.left);
@@ -160,6 +182,7 @@ export default function (component) {
   });
   return () => {
     clearTimeout(m.timer);
+    clearInterval(m.look);
     document.removeEventListener("keydown", m.keydown);
     document.removeEventListener("click", m.click);
     document.removeEventListener("focusout", m.left);
@@ -208,9 +231,17 @@ class Press:
     base: int | None
     undo: int | None
 
+    def form(self) -> dict[str, str]:
+        """The fields beside a button that sends a form; empty where the value is none."""
+        try:
+            found = json.loads(self.value)
+        except ValueError:
+            return {}
+        return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
 
 def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None], *, key: str = "triage-keys",
-          card: str = CARD, registry: Sequence[Key] = REGISTRY) -> Any:
+          card: str = CARD, registry: Sequence[Key] = REGISTRY, look: int = 0) -> Any:
     """Place the listener and its *Keys* button.
 
     Args:
@@ -220,6 +251,7 @@ def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None], *,
         key: Of the component; the log is found under it in the session's state.
         card: Id of the element whose data attributes say what is on screen.
         registry: The page's keys.
+        look: Seconds after which an idle page is drawn anew, so that it shows what others did; 0 for never.
 
     Returns:
         The log as the browser holds it. After a crash of the server a new session finds presses in it that nobody
@@ -227,11 +259,16 @@ def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None], *,
     """
     return _component(
         key=key,
-        data={"item": item, "acked": dict(acked), "card": card, "keys": sent(registry),
+        data={"item": item, "acked": dict(acked), "card": card, "keys": sent(registry), "look": look,
               "help": [["Esc" if k.key == "escape" else k.key.replace(" ", " or "), k.label, k.help]
                        for k in registry]},
         on_log_change=on_change,
+        on_looked_change=_nothing,
     ).get("log")
+
+
+def _nothing() -> None:
+    """A page that only looks again has nothing to do; being drawn anew is all."""
 
 
 def new_presses(log: Any, acked: dict[str, int]) -> list[Press]:

@@ -8,75 +8,85 @@ key registry.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, timedelta
 from html import escape
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from audit_core.reviews.events import IMPACTS, LONGEST_NOTE, VERDICTS, Event
 from audit_core.reviews.fold import Standing
+from audit_core.reviews.masking import BETTER
+from dashboard.components import people
+from dashboard.components.clock import Clock
 from dashboard.components.desk import Desk
 from dashboard.components.keys import BY_ACTION
+from dashboard.components.saving import Details
 from dashboard.components.text import clipped, escaped, shown
 
 _KINDS = {
     "verdict": "verdict", "draft": "draft", "retract": "taken back", "dismiss": "draft closed", "reveal": "gold shown",
-    "adjudicate": "adjudicated",
+    "adjudicate": "settled", "quarantine": "set aside", "release": "taken back", "kept": "merged, does not count",
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Times as the reader's clock shows them.
-
-    Attributes:
-        zone: The reader's time zone.
-        now: The present moment.
-    """
-
-    zone: ZoneInfo
-    now: datetime
-
-    @classmethod
-    def of(cls, zone: str | None, now: datetime) -> Clock:
-        """A clock for a named zone; UTC where there is no such zone."""
-        try:
-            return cls(ZoneInfo(zone or "UTC"), now)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            return cls(ZoneInfo("UTC"), now)
-
-    def show(self, at: str) -> str:
-        """Time of day; the date as well when it is not today."""
-        try:
-            moment = datetime.fromisoformat(at).astimezone(self.zone)
-        except ValueError:
-            return escaped(at)
-        today = self.now.astimezone(self.zone).date() == moment.date()
-        return moment.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S")
-
-
-def button(action: str, *, chosen: bool | None = None, off: bool = False) -> str:
-    """A button of the registry; `chosen` makes it a toggle."""
+def button(action: str, *, chosen: bool | None = None, off: bool = False, label: str = "") -> str:
+    """A button of the registry; `chosen` makes it a toggle, `label` puts other words on it."""
     key = BY_ACTION[action]
     pressed = "" if chosen is None else f' aria-pressed="{str(chosen).lower()}"'
     state = pressed + (" disabled" if off else "")
-    return (f'<button data-action="{action}" title="{escape(key.help)}"{state}><span>{key.label}</span> '
+    return (f'<button data-action="{action}" title="{escape(key.help)}"{state}><span>{label or key.label}</span> '
             f"<kbd>{key.key}</kbd></button>")
 
 
 def choices(desk: Desk, standing: Standing, clock: Clock) -> str:
     """Everything above the note."""
-    details = desk.details()
-    verdict = standing.verdict.verdict if standing.verdict else desk.unsaved.get(desk.item, (None, None))[0]
-    verdicts = "".join(button(f"verdict:{value}", chosen=verdict == value) for value in VERDICTS)
-    impacts = "".join(button(f"impact:{value}", chosen=details.impact == value) for value in IMPACTS)
+    details, off = desk.details(), not desk.person.may("verdict")
+    masked, ruling = bool(desk.masked_now(desk.current or "")), desk.ruling(desk.current or "")
+    decided = desk.decided(desk.current or "")
+    stored = decided.verdict if decided else desk.unsaved.get(desk.item, (None, None))[0]
+    verdict = desk.pressed(stored)
+    words = BETTER if masked else {}
+    verdicts = "".join(button(f"verdict:{value}", chosen=verdict == value, off=off, label=words.get(value, ""))
+                       for value in VERDICTS)
+    title = "Settle it: which is right for the reader?" if ruling else "Which is right for the reader?"
+    return (f'<div class="sa sa-panel">{_problems(desk)}{_looking(desk)}{_conflict(desk, standing, clock)}'
+            + _aside(desk) + people.offer(desk, clock) + people.others(desk, clock)
+            + _group(title, "sa-verdicts", verdicts) + _details(desk, details, off) + "</div>")
+
+
+def together(desk: Desk) -> str:
+    """Everything above the note while several questions are judged together."""
+    off = not desk.person.may("verdict")
+    verdicts = "".join(button(f"verdict:{value}", chosen=False, off=off) for value in VERDICTS)
+    return (f'<div class="sa sa-panel">{_problems(desk)}{_looking(desk)}'
+            + _group("One verdict for all of them", "sa-verdicts", verdicts)
+            + _details(desk, desk.together_details, off, high=False) + "</div>")
+
+
+def _details(desk: Desk, details: Details, off: bool, *, high: bool = True) -> str:
+    blocked = {value for value in IMPACTS if off or (value == "high" and not high)}
+    impacts = "".join(button(f"impact:{value}", chosen=details.impact == value, off=value in blocked)
+                      for value in IMPACTS)
     causes = "".join(
-        f'<button data-action="cause" data-value="{name}" dir="auto" '
+        f'<button data-action="cause" data-value="{name}" dir="auto"{" disabled" if off else ""} '
         f'aria-pressed="{str(cause in details.causes).lower()}">{escaped(cause)}</button>'
         for name, cause in desk.causes_offered().items())
-    return (f'<div class="sa sa-panel">{_problems(desk)}{_conflict(standing, clock)}'
-            + _group("Which is right for the reader?", "sa-verdicts", verdicts)
-            + _group("Impact", "sa-impacts", impacts) + _group("Cause", "sa-causes", causes) + "</div>")
+    return _group("Impact", "sa-impacts", impacts) + _group("Cause", "sa-causes", causes)
+
+
+def _looking(desk: Desk) -> str:
+    if desk.person.may("verdict"):
+        return ""
+    why = desk.person.reason or "Your role is viewer: you may look at everything and record nothing."
+    return f'<div class="sa-banner info" role="status" id="triage-viewer">{escaped(why)}</div>'
+
+
+def _aside(desk: Desk) -> str:
+    event = desk.aside(desk.current) if desk.current is not None else None
+    if event is None:
+        return ""
+    return ('<div class="sa-banner info" role="status" id="triage-is-aside"><b>Set aside</b> until '
+            f"{escaped(event.until)} by {escaped(event.reviewer)}, owner {escaped(event.owner)}: {shown(event.note)}. "
+            "It still counts in every estimate.<br>"
+            '<button data-action="release">Take it back into its queues</button></div>')
 
 
 def _group(title: str, name: str, buttons: str) -> str:
@@ -85,14 +95,30 @@ def _group(title: str, name: str, buttons: str) -> str:
 
 
 def note(desk: Desk) -> str:
-    """The note's field.
+    """The note's field, and the form that sets a question aside.
 
     Its markup stays the same while one question is on the desk, so that drawing the page again never takes away what
     is being typed.
     """
+    off = "" if desk.person.may("verdict") else " readonly"
     return ('<div class="sa sa-panel"><h2><label for="triage-note">Note</label></h2>'
-            f'<textarea id="triage-note" data-note="{desk.item}" maxlength="{LONGEST_NOTE}" rows="3" dir="auto">\n'
+            f'<textarea id="triage-note" data-note="{desk.item}" maxlength="{LONGEST_NOTE}" rows="3" dir="auto"{off}>\n'
             f"{escape(desk.note_drawn())}</textarea></div>")
+
+
+def aside_form(desk: Desk) -> str:
+    """The form that sets an unstable question aside; the same markup while one question is on the desk."""
+    if desk.grouping or not desk.person.may("quarantine"):
+        return ""
+    until = (date.fromisoformat(desk.today) + timedelta(days=30)).isoformat()
+    names = "".join(f'<option value="{escape(name)}"></option>' for name, _, _ in desk.people())
+    return ('<details class="sa sa-foot" id="triage-aside"><summary>Set aside as unstable <kbd>u</kbd></summary>'
+            '<p class="small mut">Out of the queues until a day, still in every estimate.</p>'
+            '<label>Reason <input data-field="reason" maxlength="500" dir="auto"></label>'
+            f'<label>Owner <input data-field="owner" maxlength="120" value="{escape(desk.who)}" list="triage-owners">'
+            f'</label><datalist id="triage-owners">{names}</datalist>'
+            f'<label>Last day <input data-field="until" type="date" value="{until}" min="{desk.today}"></label>'
+            '<button data-action="aside" data-form>Set aside</button></details>')
 
 
 def foot(desk: Desk, standing: Standing, digest: str, history: Sequence[Event], clock: Clock) -> str:
@@ -107,9 +133,13 @@ def foot(desk: Desk, standing: Standing, digest: str, history: Sequence[Event], 
     """
     undo = desk.offered()
     moves = button("undo", off=undo is None) + "".join(map(button, ("previous", "next", "unreviewed")))
+    if desk.person.may("verdict") and desk.current is not None:
+        moves += button("pick", chosen=desk.current in desk.chosen)
+        if desk.chosen:
+            moves += button("group", label=f"Judge {len(desk.chosen)} together")
     saved = _saved(desk, standing, digest, clock)
     return (f'<div class="sa sa-foot"><div id="triage-saved" role="status">{saved}</div>'
-            f'<div class="sa-moves">{moves}</div>{_history(history, clock)}</div>')
+            f'<div class="sa-moves">{moves}</div>{_history(desk, history, clock)}</div>')
 
 
 def _problems(desk: Desk) -> str:
@@ -119,21 +149,21 @@ def _problems(desk: Desk) -> str:
     kept, word = "", "Try again"
     if desk.item in desk.unsaved:
         verdict, word = desk.unsaved[desk.item][0], "Save again"
-        name = f"<b>{VERDICTS[verdict]}</b>" if verdict else "Your input"
+        name = f"<b>{desk.words_of(verdict)}</b>" if verdict else "Your input"
         kept = f" {name} is kept on this page and <b>not saved</b>."
     texts = "<br>".join(escaped(str(error)) for error in errors)
     return (f'<div class="sa-banner bad" role="alert" id="triage-problem">{texts}{kept}<br>'
             f'<button data-action="retry">{word}</button></div>')
 
 
-def _conflict(standing: Standing, clock: Clock) -> str:
+def _conflict(desk: Desk, standing: Standing, clock: Clock) -> str:
     draft, verdict = standing.conflict, standing.verdict
     if draft is None:
         return ""
-    before = f"“{_words(verdict)}” at {clock.show(verdict.at)}" if verdict else "no verdict"
-    saved, other = (VERDICTS[str(e.verdict)] if e and e.verdict else "no verdict" for e in (verdict, draft))
+    before = f"“{words(desk, verdict)}” at {clock.show(verdict.at)}" if verdict else "no verdict"
+    saved, other = (desk.words_of(str(e.verdict)) if e and e.verdict else "no verdict" for e in (verdict, draft))
     return ('<div class="sa-banner warn" role="alert" id="triage-conflict"><b>Two tabs.</b> Saved in one: '
-            f"{before}. Pressed in another, which had not seen it: “{_words(draft)}” at {clock.show(draft.at)}. "
+            f"{before}. Pressed in another, which had not seen it: “{words(desk, draft)}” at {clock.show(draft.at)}. "
             "Both are on disk; keep which?<br>"
             f'<button data-action="resolve:saved">Keep the saved one: {saved}</button> '
             f'<button data-action="resolve:draft">Keep the other: {other}</button></div>')
@@ -144,35 +174,45 @@ def _saved(desk: Desk, standing: Standing, digest: str, clock: Clock) -> str:
     lines = [escaped(desk.message)] if desk.message else []
     if desk.item in desk.unsaved:
         lines.append("<b>Not saved.</b>")
-    event, own, undo = desk.last, standing.verdict, desk.offered()
+    event, undo = desk.last, desk.offered()
+    own = desk.decided(desk.current) if desk.current is not None and not desk.grouping else None
     if event is not None:
-        word = "Saved" if event.kind == "verdict" else "Kept as a draft,"
-        lines.append(f'<b class="ok">{word} #{event.id}</b> · {clock.show(event.at)} · {_words(event)} on '
+        word = "Settled" if event.kind == "adjudicate" else "Saved" if event.kind == "verdict" else "Kept as a draft,"
+        lines.append(f'<b class="ok">{word} #{event.id}</b> · {clock.show(event.at)} · {words(desk, event)} on '
                      f'<span dir="auto">{escaped(clipped(event.question_id, 40))}</span>')
     if own and own != event:
-        lines.append(f"This question: <b>{_words(own)}</b> · #{own.id} · {clock.show(own.at)}")
-    elif own is None and desk.item not in desk.unsaved:
+        lines.append(f"This question: <b>{words(desk, own)}</b> · #{own.id} · {clock.show(own.at)}")
+    elif own is None and desk.item not in desk.unsaved and not desk.grouping:
         draft = standing.draft if standing.conflict is None and standing.draft != event else None
-        lines.append("No verdict on this question yet" + (f"; details kept in #{draft.id}." if draft else "."))
+        none = "Not settled yet" if desk.ruling(desk.current or "") else "No verdict on this question yet"
+        lines.append(none + (f"; details kept in #{draft.id}." if draft else "."))
     if own and own.item_sha256 != digest:
         lines.append('<b class="warn">Given for an earlier text</b>: the study was loaded again with other content.')
     if undo is not None:
         where = "" if undo.question_id == desk.current else f" on {escaped(clipped(undo.question_id, 40))}"
-        lines.append(f'<span class="mut">Undo takes back #{undo.id}{where}.</span>')
+        number = len(desk.together(undo))
+        what = f"{number} verdicts given together" if number > 1 else f"#{undo.id}{where}"
+        lines.append(f'<span class="mut">Undo takes back {what}.</span>')
     return "<br>".join(lines)
 
 
-def _words(event: Event) -> str:
-    verdict = VERDICTS[event.verdict] if event.verdict else "taken back" if event.kind == "retract" else "details only"
+def words(desk: Desk, event: Event) -> str:
+    """A verdict with its impact; of the question on a masked desk without giving a side away."""
+    if not event.verdict:
+        verdict = "taken back" if event.kind == "retract" else "details only"
+    else:
+        verdict = desk.words_of(event.verdict) if event.question_id == desk.current else VERDICTS[event.verdict]
     return verdict + (f", {event.impact} impact" if event.impact else "")
 
 
-def _history(events: Sequence[Event], clock: Clock) -> str:
+def _history(desk: Desk, events: Sequence[Event], clock: Clock) -> str:
     if not events:
         return '<p class="small mut" id="triage-history">Nothing recorded on this question yet.</p>'
     rows = "".join(
-        f'<tr><td class="n">#{event.id}</td><td>{clock.show(event.at)}</td><td>{_KINDS[event.kind]}</td>'
-        f"<td>{_words(event) if event.verdict or event.impact else ''}"
+        f'<tr><td class="n">#{event.id}</td><td>{clock.show(event.at)}</td><td>{_KINDS.get(event.kind, event.kind)}'
+        + (f'<br><span class="mut" dir="auto">{escaped(event.reviewer)}</span>' if event.reviewer != desk.who else "")
+        + ("<br>masked" if event.sides else "") + "</td>"
+        f"<td>{words(desk, event) if event.verdict or event.impact else ''}"
         + (f'<br><span class="mut" dir="auto">{escaped(", ".join(event.causes))}</span>' if event.causes else "")
         + (f"<br>{shown(clipped(event.note, 200))}" if event.note else "") + "</td></tr>"
         for event in reversed(events))

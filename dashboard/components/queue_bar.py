@@ -25,10 +25,27 @@ def progress(desk: Desk) -> str:
     """How far the review of the queue is, and what narrows it."""
     reviewed, total, high = desk.progress()
     share = 100 * reviewed / total if total else 0
+    aside = desk.set_aside()
+    away = f'<span id="triage-away">{aside:,} set aside</span>' if aside else ""
+    masked = "<b>Masked</b>" if desk.masked or desk.team.masked else ""
     return (f'<div class="sa sa-bar"><span id="triage-progress" role="status">{reviewed:,} of {total:,} reviewed</span>'
             f'<span class="bar"><i style="width:{share:.1f}%"></i></span>'
-            f"<span>{high:,} high impact</span>"
-            f'<span title="Reviewer" dir="auto">{escaped(clipped(desk.who, 40))}</span></div>{_filter(desk, total)}')
+            f"<span>{high:,} high impact</span>{away}{masked}{_people(desk, total)}</div>{_filter(desk, total)}")
+
+
+def _people(desk: Desk, total: int) -> str:
+    """How far everyone is in this queue; with one person there is nobody to tell of."""
+    found = desk.people()
+    if len(found) < 2 and desk.team.needed == 1:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escaped(clipped(name, 40))}{" (you)" if name == desk.who else ""}</th>'
+        f'<td class="n">{done:,} of {of:,}</td></tr>' for name, done, of in found)
+    needs = "" if desk.team.needed == 1 else f" A question needs {desk.team.needed} verdicts that agree, or a ruling."
+    settled = f"{desk.settled():,} of {total:,} settled"
+    return (f'<details class="sa-menu" id="triage-people"><summary><b>{settled}</b></summary><div><table>'
+            f'<caption class="small mut">Verdicts in this queue.{needs}</caption><tbody>{rows}</tbody></table>'
+            "</div></details>")
 
 
 def nobody(desk: Desk) -> str:

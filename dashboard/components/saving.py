@@ -1,4 +1,4 @@
-"""From the desk to the disk: who reviews, what is stored, and what happened to it.
+"""From the desk to the disk: what is stored, by whom, and what happened to it.
 
 The rule behind it (measured): every `st.*` call and every access to the session is a point at which Streamlit may
 stop a run, so callers read all input first, and nothing here touches Streamlit until the commit has returned.
@@ -6,18 +6,18 @@ stop a run, so callers read all input first, and nothing here touches Streamlit 
 
 from __future__ import annotations
 
-import getpass
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from audit_core.errors import AuditError
 from audit_core.reviews.events import Entry, Event, Kind
-from audit_core.reviews.fold import Standing
 from audit_core.reviews.store import ReviewStore, Saved
+from audit_core.reviews.team import Person, permit
 from dashboard import runtime
 
 
@@ -29,17 +29,6 @@ def _store(path: Path) -> ReviewStore:
 def store() -> ReviewStore:
     """The verdict store of this process."""
     return _store(runtime.reviews().absolute())
-
-
-def reviewer() -> str:
-    """Who is reviewing: the signed-in address, else the local account, marked as not authenticated."""
-    address = st.user.get("email")
-    if address:
-        return str(address)
-    try:
-        return f"local:{getpass.getuser()}"
-    except (KeyError, OSError):  # an account without a name, as in many containers
-        return f"local:{os.getuid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +57,22 @@ class Shown:
     new: str
     kernel: str
     base: int | None
+    ruling: bool = False
+    sides: str = ""
+    visible: tuple[str, ...] = ()
+    question_sha256: str = ""
+    meanings: tuple[str, ...] = ()
+
+    def entry(self, who: str, request: str, kind: Kind, verdict: str | None, details: Details, **more: Any) -> Entry:
+        """An event on this question, as it was shown."""
+        fields = {
+            "request_id": request, "study_id": self.study_id, "bundle": self.bundle, "question_id": self.question_id,
+            "reviewer": who, "kind": kind, "item_sha256": self.item_sha256, "at": now(), "old": self.old,
+            "new": self.new, "kernel": self.kernel, "verdict": verdict, "impact": details.impact,
+            "causes": details.causes, "note": details.note, "base_event": self.base, "sides": self.sides,
+            "visible": self.visible, "question_sha256": self.question_sha256, "meanings": self.meanings,
+        }
+        return Entry(**(fields | more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +88,41 @@ class Outcome:
         return self.saved.event if self.saved else None
 
 
-def save(reviews: ReviewStore, who: str, shown: Shown, request: str, kind: Kind, verdict: str | None,
-         details: Details) -> Outcome:
-    """Store one event; the outcome says *saved* only after it was read back."""
-    entry = Entry(
-        request_id=request, study_id=shown.study_id, bundle=shown.bundle, question_id=shown.question_id, reviewer=who,
-        kind=kind, item_sha256=shown.item_sha256, at=_now(), old=shown.old, new=shown.new, kernel=shown.kernel,
-        verdict=verdict, impact=details.impact, causes=details.causes, note=details.note, base_event=shown.base,
-    )
+def save(reviews: ReviewStore, person: Person, shown: Shown, request: str, kind: Kind, verdict: str | None,
+         details: Details, **more: Any) -> Outcome:
+    """Store one event; the outcome says *saved* only after it was read back.
+
+    Args:
+        reviews: The store.
+        person: Who is at the desk at this moment; their role decides whether anything is stored.
+        shown: What was on screen.
+        request: Identity of the press.
+        kind: Kind of event; likewise `verdict` and `details`.
+        more: Further fields of the event.
+    """
     try:
-        return Outcome(reviews.append(entry))
+        permit(person, kind)
+        return Outcome(reviews.append(shown.entry(person.name, request, kind, verdict, details, **more)))
     except AuditError as error:
         return Outcome(problem=error)
 
 
-def keep(reviews: ReviewStore, who: str, shown: Shown, request: str, standing: Standing, details: Details) -> Outcome:
-    """Store changed details: with the verdict that stands, else as a draft, so that a crash loses no word."""
-    verdict = standing.verdict.verdict if standing.verdict else None
-    return save(reviews, who, shown, request, "verdict" if verdict else "draft", verdict, details)
+def save_group(reviews: ReviewStore, person: Person, entries: Sequence[Entry]) -> tuple[list[Saved], AuditError | None]:
+    """Store one decision on several questions, all of it or nothing: what was stored, or why it was not."""
+    try:
+        for kind in {entry.kind for entry in entries}:
+            permit(person, kind)
+        return reviews.append_group(entries), None
+    except AuditError as error:
+        return [], error
+
+
+def keep(reviews: ReviewStore, person: Person, shown: Shown, request: str, decided: Event | None,
+         details: Details) -> Outcome:
+    """Store changed details: with what this person decided, else as a draft, so that a crash loses no word."""
+    if decided is None:
+        return save(reviews, person, shown, request, "draft", None, details)
+    return save(reviews, person, shown, request, decided.kind, decided.verdict, details)
 
 
 def rebased(shown: Shown, own: int | None) -> Shown:
@@ -108,5 +130,6 @@ def rebased(shown: Shown, own: int | None) -> Shown:
     return replace(shown, base=max(filter(None, (shown.base, own)), default=None))
 
 
-def _now() -> str:
+def now() -> str:
+    """UTC to the millisecond, as events carry it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

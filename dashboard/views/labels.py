@@ -75,6 +75,8 @@ def _open(found: Checking, who: str) -> None:
 def _label() -> None:
     """All that a press changes; the card is emitted before the panel and before the acknowledgement of the press."""
     desk: LabelDesk = st.session_state[DESK]
+    if identity.person().name != desk.what.who:
+        st.rerun()  # somebody else has taken the seat: the whole page is drawn for them
     desk.refresh()
     desk.put_on_screen()
     with st.container(horizontal=True, key="labels-top", vertical_alignment="center"):

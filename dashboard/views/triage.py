@@ -14,18 +14,23 @@ import streamlit as st
 from audit_core.errors import AuditError
 from audit_core.reviews.database import journal_mode
 from audit_core.reviews.export import as_csv, as_jsonl, export
+from audit_core.reviews.fold import NOTHING
 from audit_core.reviews.queues import Table
 from audit_core.reviews.store import JOURNAL
 from dashboard import components, data, display, identity, state
 from dashboard.components import key_log, panel, presses
 from dashboard.components.card import View, card
+from dashboard.components.clock import Clock
 from dashboard.components.desk import OWN, Compared, Desk, pairs_of
+from dashboard.components.group_card import group_card
 from dashboard.components.queue_bar import menus, nobody, progress
 from dashboard.components.saving import store
 from dashboard.components.text import escaped
 from dashboard.state import Selection
 
 DESK = "triage-desk-state"
+LOOK = 15
+"""Seconds after which an idle page shows what others did."""
 _STYLE = f"<style>{(Path(components.__file__).parent / 'triage.css').read_text('utf-8')}</style>"
 
 
@@ -82,6 +87,7 @@ def _open(selection: Selection) -> None:
 def _review() -> None:
     """All that a press changes. The card is emitted before the panel and before the acknowledgement of the press."""
     desk: Desk = st.session_state[DESK]
+    desk.sits(identity.person(), identity.team())
     desk.refresh()
     with st.container(horizontal=True, key="triage-top", vertical_alignment="center"):
         st.html(menus(desk), width="content")
@@ -92,12 +98,14 @@ def _review() -> None:
                       on_change=_found)
         keys = st.container(width="content")
     question = desk.content(desk.current) if desk.current is not None else None
-    if question is None:
+    if desk.grouping:
+        _together(desk)
+    elif question is None:
         st.html(nobody(desk))
     else:
         _question(desk, question)
     with keys:
-        log = key_log.mount(desk.item, desk.acked, _keys)
+        log = key_log.mount(desk.item, desk.acked, _keys, look=LOOK)
     _write(desk)
     left = [p for p in key_log.new_presses(log, desk.acked) if p.item == desk.item or p.action == "note"]
     for press in left:
@@ -109,24 +117,41 @@ def _review() -> None:
 def _question(desk: Desk, question: dict[str, Any]) -> None:
     standing = desk.put_on_screen(question)
     history = desk.history()
-    clock = panel.Clock.of(st.context.timezone, datetime.now(UTC))
+    clock = Clock.of(st.context.timezone, datetime.now(UTC))
     main, side = st.columns([3, 1.05])
     main.html(card(_view(desk, question)))
     with side, st.container(border=True, key="triage-panel"):
         st.html(panel.choices(desk, standing, clock))
         st.html(panel.note(desk))
         st.html(panel.foot(desk, standing, question["content_sha256"], history, clock))
+        if form := panel.aside_form(desk):
+            st.html(form)
+
+
+def _together(desk: Desk) -> None:
+    """Several questions for one verdict."""
+    clock = Clock.of(st.context.timezone, datetime.now(UTC))
+    main, side = st.columns([3, 1.05])
+    main.html(group_card(desk))
+    with side, st.container(border=True, key="triage-panel"):
+        st.html(panel.together(desk))
+        st.html(panel.note(desk))
+        st.html(panel.foot(desk, NOTHING, "", [], clock))
 
 
 def _view(desk: Desk, question: dict[str, Any]) -> View:
-    place, undo = desk.place(), desk.offered()
-    pairs = pairs_of(question["cells"], desk.what.old, desk.what.new)
+    place, undo, what = desk.place(), desk.offered(), desk.what
+    question_id = question["question_id"]
+    masked = desk.masked_now(question_id)
+    first, second = desk.sides(question_id) if masked else what.pair
+    pairs = pairs_of(question["cells"], first, second)
+    if masked:  # a pair with another state would give the sides away
+        pairs = [pair for pair in pairs if all(question["cells"][i]["state_name"] in what.pair for i in pair)]
     position = f"Question {place + 1:,} of {len(desk.order):,}" if place is not None else "Not in this queue"
     return View(
-        question, data.study(desk.what.study_id), desk.table.row(question["question_id"]), desk.what.old, desk.what.new,
-        desk.what.kernel, desk.standing(question["question_id"]), desk.item, undo.id if undo else None, position,
-        pairs[desk.pair % len(pairs)] if pairs else None, desk.full_evidence, desk.full_text,
-        desk.full_labels,
+        question, data.study(what.study_id), desk.table.row(question_id), first, second, what.kernel,
+        desk.standing(question_id), desk.shown[desk.item].base, desk.item, undo.id if undo else None, position,
+        pairs[desk.pair % len(pairs)] if pairs else None, desk.full_evidence, desk.full_text, desk.full_labels, masked,
     )
 
 
@@ -146,6 +171,7 @@ def _keys() -> None:
     """Keys, buttons and notes: everything is read first, then nothing but the disk is touched until it has answered."""
     ss = st.session_state
     desk: Desk = ss[DESK]
+    desk.sits(identity.person(), identity.team())
     log = (ss.get("triage-keys") or {}).get("log")
     for press in key_log.new_presses(log, desk.acked):
         presses.act(desk, press)

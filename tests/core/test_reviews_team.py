@@ -164,8 +164,7 @@ def test_a_verdict_of_an_earlier_study_is_offered_for_the_same_move_only() -> No
     found = fold(given_)
 
     def offer(old: list[str | None], new: list[str | None], study: str = "autumn") -> Event | None:
-        now = replace(BLANK, study_id=study, question_sha256=digest, meanings=memory.meanings(old, new))
-        return memory.offered(found.remembered(digest), now)
+        return memory.offered(found.remembered(digest), study, memory.meanings(old, new))
 
     assert offer(["05:30."], ["06:00", "0600"]) is not None  # the rule drops the full stop
     assert offer(["06:00"], ["05:30"]) is None  # back again is another move

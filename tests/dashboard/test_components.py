@@ -221,7 +221,7 @@ def test_evidence_table_marks_mentions_and_escapes() -> None:
     side, _ = compared(
         [document(1, "<b>", title=desk.HOSTILE, passage_text=f"{desk.HOSTILE} in 24 hours", score="9.5")], []
     )
-    markup = table(side, ["24 hours"], "old", full=True)
+    markup = table(side, ["24 hours"], ("old", "new"), 0, full=True)
     assert "<mark>24 hours</mark>" in markup
     assert "mentions an answer" in markup
     assert "<img" not in markup
@@ -245,8 +245,8 @@ def test_the_registry_is_closed_and_unambiguous() -> None:
         *(f"verdict:{v}" for v in VERDICTS),
         *(f"impact:{i}" for i in IMPACTS),
     ]
-    assert {key.key for key in REGISTRY} == {*"123456qwejknzgvd/?", "escape"}
-    assert set(SENT) == {*"123456qwejknzgvd"}
+    assert {key.key for key in REGISTRY} == {*"123456qwejknzgvdaxbum/?", "escape"}
+    assert set(SENT) == {*"123456qwejknzgvdaxbum"}
     assert not set(SENT) & {"c", "r"}  # the frame's own shortcuts
     assert all(key.help.endswith(".") for key in REGISTRY)
 

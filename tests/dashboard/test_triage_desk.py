@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit_core.reviews.events import LONGEST_NOTE
+from audit_core.reviews.events import LONGEST_NOTE, VERDICTS
+from audit_core.reviews.masking import sides
 from audit_core.reviews.queues import Table
 from audit_core.reviews.store import ReviewStore
-from audit_core.reviews.team import Person, Team
+from audit_core.reviews.team import Person, Role, Team
 from dashboard.components.desk import Compared, Desk, item_of, pairs_of
+from dashboard.components.group import members
 from dashboard.components.key_log import Press
 from dashboard.components.presses import act
 from dashboard.components.saving import Details
@@ -188,7 +191,7 @@ def test_no_order_of_presses_stores_for_a_question_that_was_not_on_screen(
     hand = Hand(desk)
     seen: list[tuple[str, str]] = []
     for action in actions:
-        names = {item_of("s", question): question for question in IDS}
+        names = {desk.name_of(question): question for question in IDS}
         seen.append((action, names[hand.screen[0]]))
         hand.press(action, draw=rng.random() < 0.6)
         if rng.random() < 0.5:
@@ -333,7 +336,7 @@ def test_next_unreviewed_goes_round_and_ends(make: Callable[..., Desk]) -> None:
     for _ in range(6):
         hand.press("verdict:cannot_tell")
     assert len({question for _, question, _ in stored(hand.desk)}) == 6
-    assert hand.desk.message == "Every question of this queue has a verdict."
+    assert hand.desk.message == "Every question of this queue has your verdict."
 
 
 def test_address_round_trip(make: Callable[..., Desk]) -> None:
@@ -392,3 +395,251 @@ def test_pairs_to_compare_begin_across_the_endpoints() -> None:
     assert pairs[:6] == [(1, 3), (1, 4), (2, 3), (2, 4), (1, 2), (3, 4)]
     assert sorted(map(sorted, pairs)) == sorted([i, j] for i in range(5) for j in range(i + 1, 5))
     assert pairs_of(cells[:1], "n1", "n7") == []
+
+
+# several people, masked answers, groups, memory, quarantine
+
+
+def asked(question: str, old: str = "05:30", new: str = "06:00") -> dict[str, Any]:
+    cells = [
+        {"state_name": state, "answer": answer, "repeat": repeat, "cell_key": 4 * i + repeat}
+        for i, (state, answer) in enumerate((("n1", old), ("n7", new)))
+        for repeat in (1, 2)
+    ]
+    return {"question_id": question, "content_sha256": f"digest of {question}", "text": f"{question}?", "cells": cells}
+
+
+class Seat(Hand):
+    """A hand of a named person, on a desk whose questions have texts and answers."""
+
+    def __init__(
+        self, reviews: Path, name: str, role: Role = "reviewer", team: Team | None = None, **more: Any
+    ) -> None:
+        what = more.pop("what", WHAT)
+        columns = more.pop("columns", {})
+        texts = table(text=[f"{q}?" for q in IDS], **columns)
+        found = Desk(ReviewStore(reviews, timeout=2), Person(name, role), team or Team(), what, texts, asked,
+                     lambda _text: set(), **more)  # fmt: skip
+        found.refresh()
+        found.adopt({})
+        super().__init__(found)
+
+    def draw(self) -> None:
+        self.desk.refresh()
+        if self.desk.current is not None and not self.desk.grouping:
+            self.desk.put_on_screen(asked(self.desk.current))
+        undo = self.desk.offered()
+        shown = self.desk.shown.get(self.desk.item)
+        self.screen = (self.desk.item, shown.base if shown else None, undo.id if undo else None)
+
+    def at(self, question: str, queue: str | None = None) -> Seat:
+        if queue:
+            self.desk.enter(queue, self.desk.sort)
+        self.desk.show(question)
+        self.draw()
+        return self
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "reviews.db"
+
+
+def test_a_viewer_stores_nothing_by_any_press(path: Path) -> None:
+    viewer = Seat(path, "vera", "viewer")
+    for action, value in (
+        *((f"verdict:{verdict}", "") for verdict in VERDICTS), ("impact:high", ""), ("note", "x"), ("reveal", ""),
+        ("accept", ""), ("undo", ""), ("pick", ""), ("group", ""), ("fill", "queue"), ("unseen", ""),
+        ("verdict:regression", ""), ("group", ""), ("resolve:saved", ""), ("release", ""),
+        ("aside", json.dumps({"reason": "x", "until": viewer.desk.today})),
+    ):  # fmt: skip
+        viewer.press(action, value)
+    assert viewer.desk.reviews.events() == []
+    assert "role" in str(viewer.desk.problem)
+
+
+def test_a_role_that_was_taken_away_counts_at_the_next_press(path: Path) -> None:
+    seat = Seat(path, "ada")
+    seat.press("verdict:regression")
+    seat.desk.sits(Person("ada", "viewer"), Team())
+    seat.press("verdict:regression")
+    assert [event.question_id for event in seat.desk.reviews.events()] == ["q0"]
+
+
+def test_others_are_hidden_until_the_own_verdict(path: Path) -> None:
+    team = Team({"ada": "reviewer", "ben": "reviewer"}, needed=2)
+    ada, ben = Seat(path, "ada", team=team), Seat(path, "ben", team=team)
+    ada.press("verdict:regression")
+    ben.at("q0")
+    assert not ben.desk.others_visible("q0")
+    assert ben.desk.counts()["disputed"] == 0
+    ben.press("verdict:improvement")
+    ben.at("q0")
+    assert ben.desk.others_visible("q0")
+    assert ben.desk.counts()["disputed"] == 1
+    assert "others" not in ben.desk.reviews.events()[-1].visible  # what was in sight when it was given
+    ben.press("verdict:regression")
+    assert "others" in ben.desk.reviews.events()[-1].visible
+    outsider = Seat(path, "cleo", team=team)
+    assert outsider.desk.counts()["disputed"] == 0
+
+
+def test_an_adjudicator_settles_and_a_stale_ruling_is_refused(path: Path) -> None:
+    ada, ben = Seat(path, "ada"), Seat(path, "ben")
+    ada.press("verdict:regression")
+    ben.press("verdict:improvement")
+    cleo = Seat(path, "cleo", "adjudicator").at("q0", "disputed")
+    assert cleo.desk.ruling("q0")
+    ben.at("q0").press("verdict:both_acceptable")  # after the adjudicator's page was drawn
+    cleo.press("verdict:regression", draw=False)
+    assert "ben: both_acceptable" in str(cleo.desk.problem)
+    cleo.draw()
+    cleo.press("verdict:regression")
+    assert [(e.kind, e.reviewer, e.verdict) for e in cleo.desk.reviews.events()] == [
+        ("verdict", "ada", "regression"), ("verdict", "ben", "improvement"), ("verdict", "ben", "both_acceptable"),
+        ("adjudicate", "cleo", "regression"),
+    ]  # fmt: skip
+    assert cleo.desk.counts()["disputed"] == 0
+    review = cleo.desk.review("q0")
+    assert [v.verdict for v in review.verdicts] == ["regression", "both_acceptable"]
+    cleo.press("undo")
+    assert cleo.desk.counts()["disputed"] == 1
+
+
+@given(st.sampled_from(IDS), st.text("abc", min_size=1, max_size=6), st.sampled_from(list(VERDICTS)))
+def test_masked_verdicts_mean_what_was_on_that_side(
+    tmp_path_factory: pytest.TempPathFactory, question: str, name: str, pressed: str
+) -> None:
+    seat = Seat(tmp_path_factory.mktemp("masked") / "reviews.db", name, masked=True).at(question)
+    first, _ = seat.desk.sides(question)
+    seat.press(f"verdict:{pressed}")
+    event = seat.desk.reviews.events()[0]
+    assert event.sides == first
+    assert event.visible == ()
+    better = {"regression": first, "improvement": "n7" if first == "n1" else "n1"}.get(pressed)
+    if better is None:
+        assert event.verdict == pressed
+    else:  # the better side is old: a regression; new: an improvement
+        assert event.verdict == ("regression" if better == "n1" else "improvement")
+    assert not seat.desk.masked_now(question)
+    assert seat.at(question).desk.pressed(event.verdict) == event.verdict
+
+
+def test_sides_differ_between_reviewers_and_questions() -> None:
+    drawn = {(who, q): sides("s", q, who, ("n1", "n7"))[0] for who in ("ada", "ben") for q in IDS}
+    assert set(drawn.values()) == {"n1", "n7"}
+    assert any(drawn["ada", q] != drawn["ben", q] for q in IDS)
+
+
+def test_a_press_made_while_masked_is_not_taken_for_an_open_one(path: Path) -> None:
+    seat = Seat(path, "ada", masked=True)
+    masked_item = seat.screen
+    seat.press("masked")
+    seat.press("verdict:regression", item=masked_item[0])
+    assert seat.desk.reviews.events() == []
+
+
+def test_evidence_and_gold_are_revealed_on_the_record(path: Path) -> None:
+    seat = Seat(path, "ada", masked=True)
+    seat.press("evidence")
+    seat.press("reveal")
+    seat.press("verdict:both_wrong")
+    events = seat.desk.reviews.events()
+    assert [(e.kind, e.subject) for e in events] == [("reveal", "evidence"), ("reveal", "gold"), ("verdict", "")]
+    assert set(events[-1].visible) == {"evidence", "gold"}
+
+
+def test_a_group_covers_what_was_seen_and_is_not_of_high_impact(path: Path) -> None:
+    seat = Seat(path, "ada", columns={"tags": ["[]"] * 5 + ['["priority"]']})
+    seat.at("q0").press("pick")
+    seat.at("q1").press("pick")
+    seat.at("q2").press("impact:high")
+    seat.press("pick")
+    seat.at("q3").press("verdict:improvement", draw=False)
+    seat.at("q3").press("pick")
+    seat.at("q0").press("group")
+    seat.press("fill", "queue")
+    found = {m.question_id: (m.left_out, m.opened) for m in members(seat.desk)}
+    assert list(found) == ["q0", "q1", "q2", "q3", "q4", "q5"]
+    assert [q for q, (reason, _) in found.items() if reason] == ["q2", "q3", "q5"]
+    assert found["q4"] == ("", False)
+    seat.press("impact:high")
+    assert seat.desk.together_details.impact is None
+    seat.press("impact:low")
+    seat.press("verdict:regression")
+    events = seat.desk.reviews.events()[-2:]
+    assert [(e.question_id, e.verdict, e.impact) for e in events] == [
+        ("q0", "regression", "low"), ("q1", "regression", "low")]  # fmt: skip
+    assert len({e.group for e in events}) == 1
+    seat.draw()
+    seat.press("undo")
+    assert [e.kind for e in seat.desk.reviews.events()[-2:]] == ["retract", "retract"]
+    assert all(seat.desk.standing(q).verdict is None for q in ("q0", "q1"))
+
+
+def test_a_group_takes_in_the_unseen_only_when_told_so(path: Path) -> None:
+    seat = Seat(path, "ada")
+    seat.press("group")
+    seat.press("fill", "queue")
+    seat.press("unseen")
+    seat.press("verdict:regression")
+    assert len([e for e in seat.desk.reviews.events() if e.kind == "verdict"]) == 6
+    late = Seat(path, "ben")
+    late.press("group")
+    late.press("fill", "queue")
+    before = late.screen[0]
+    late.press("unseen")
+    late.press("verdict:regression", item=before)  # pressed on a page that did not yet include them
+    assert len([e for e in late.desk.reviews.events() if e.reviewer == "ben"]) == 0
+
+
+def test_a_verdict_of_last_time_is_offered_and_accepted(path: Path) -> None:
+    first = Seat(path, "ada", what=Compared("spring", "b" * 64, "n1", "n7", "semantic"))
+    first.press("impact:high")
+    first.press("note", "the old hours were right")
+    first.press("verdict:regression")
+    now = Seat(path, "ben")
+    offer = now.desk.remembered("q0")
+    assert offer is not None
+    assert (offer.reviewer, offer.study_id, offer.note) == ("ada", "spring", "the old hours were right")
+    now.press("accept", "0" * 64)
+    assert len(now.desk.reviews.events()) == 3  # that is not what is offered
+    now.press("accept")
+    event = now.desk.reviews.events()[-1]
+    assert (event.reviewer, event.verdict, event.impact, event.source) == ("ben", "regression", "high", offer.sha256)
+    assert now.at("q1").desk.remembered("q1") is None
+    assert Seat(path, "cleo", masked=True).desk.remembered("q0") is None
+
+
+def test_quarantine_needs_a_reason_and_a_day_and_comes_back(path: Path) -> None:
+    seat = Seat(path, "ada")
+    for form in ({}, {"reason": " ", "until": seat.desk.today}, {"reason": "r", "until": "2020-01-01"},
+                 {"reason": "r", "until": "9999-01-01"}, {"reason": "r", "until": "soon"}):  # fmt: skip
+        seat.press("aside", json.dumps(form))
+        assert seat.desk.problem is not None
+    seat.press("aside", "[1")
+    assert seat.desk.reviews.events() == []
+    seat.press("aside", json.dumps({"reason": "no two answers agree", "owner": "ben", "until": seat.desk.today}))
+    event = seat.desk.reviews.events()[-1]
+    assert (event.kind, event.note, event.owner) == ("quarantine", "no two answers agree", "ben")
+    assert seat.desk.current == "q1"
+    assert seat.desk.set_aside() == 1
+    assert seat.desk.counts()["flips"] == 5
+    assert seat.desk.counts()["quarantine"] == 1
+    seat.at("q0", "quarantine").press("release")
+    assert seat.desk.counts()["flips"] == 6
+
+
+def test_shares_make_a_queue_of_ones_own(path: Path) -> None:
+    team = Team({"ada": "reviewer", "ben": "reviewer"}, assignment="share")
+    seats = [Seat(path, name, team=team) for name in ("ada", "ben")]
+    assert all(seat.desk.queue == "mine" for seat in seats)
+    mine = [seat.desk.ids() for seat in seats]
+    assert sorted(mine[0] + mine[1]) == IDS
+    for seat in seats:
+        for _ in seat.desk.ids():
+            seat.press("verdict:both_wrong")
+    assert seats[0].desk.settled() == len(mine[0])
+    seats[0].desk.refresh()
+    assert {name: done for name, done, _ in Seat(path, "ada", team=team).at("q0", "flips").desk.people()} == {
+        "ada": len(mine[0]), "ben": len(mine[1])}  # fmt: skip

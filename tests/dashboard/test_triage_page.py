@@ -99,7 +99,7 @@ def test_the_first_flip_of_the_main_study(show: Show, bundled_db: Path) -> None:
     at = show(bundled_db, study="nq-400")
     assert not at.exception
     text = words(at)
-    for expected in ("Question 1 of 40", "0 of 40 reviewed", ME, "Old snapshot · n1 · one shard",
+    for expected in ("Question 1 of 40", "0 of 40 reviewed", "Robin", "Old snapshot · n1 · one shard",
                      "New snapshot · n7 · seven shards", "Across the ladder", "of 8 documents shared",
                      "same letter = same answer, by the blind judge",
                      "Gold answer hidden", "No verdict on this question yet", "This study holds ids only",
