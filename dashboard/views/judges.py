@@ -148,9 +148,9 @@ def _under_each(comparison: Comparison, name: str, words: str) -> None:
     for number, (label, row) in enumerate(rows.items()):
         value = exact(row)
         if value is not None:
-            ends = (None if row[end] is None else 100 * row[end] for end in ("low", "high"))
+            low, high = (None if row[end] is None else 100 * row[end] for end in ("low", "high"))
             role = "noise" if number == 0 else "ink"
-            marks.append(Dot(label, float(100 * value), *ends, role, points(value)))
+            marks.append(Dot(label, float(100 * value), low, high, role, points(value)))
     if len(marks) < 2:
         display.empty(
             "Excess churn cannot be compared.", "No question that both labelled has repeats at both endpoints."
@@ -183,7 +183,7 @@ def _transitivity(comparison: Comparison) -> None:
     number = questions["numerator"]
     if not number:
         display.block(
-            f"<p>None in {plural(questions['denominator'], 'question')}: the judge's labels are consistent.</p>"
+            f"<p>Not one question of {count(questions['denominator'])}: the judge's labels are consistent.</p>"
         )
     else:
         display.block(

@@ -27,7 +27,7 @@ from dashboard import runtime
 from tests.support.zoo import EVIL, ZOO, build
 
 APP = str(Path(__file__).parents[2] / "dashboard" / "app.py")
-PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "ledger")
+PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "judges", "ledger")
 BUNDLED = ("nq-400", "triviaqa-200", "v4pro-100")
 
 
@@ -359,7 +359,7 @@ def test_a_number_in_a_table_opens_exactly_that_many_questions(show, bundled_db,
             assert questions_of(db, html.unescape(address)) == int(number.replace(",", "")), address
 
 
-@pytest.mark.parametrize("view", ["summary", "transitions", "evidence"])
+@pytest.mark.parametrize("view", ["summary", "transitions", "evidence", "judges"])
 def test_every_other_link_opens_questions(show, bundled_db, view):
     at = show(bundled_db, view, study="nq-400")
     links = [html.unescape(a) for a in re.findall(r'<a href="([^"]+)">', blocks(at))]
@@ -371,7 +371,7 @@ def test_every_other_link_opens_questions(show, bundled_db, view):
 
 
 def test_every_figure_says_population_unit_kernel_and_status(show, bundled_db):
-    for view in ("summary", "churn", "transitions", "evidence", "trajectories"):
+    for view in ("summary", "churn", "transitions", "evidence", "trajectories", "judges"):
         at = show(bundled_db, view, study="nq-400")
         said = [block.proto.body for block in at.get("html") if "<b>Population</b>" in block.proto.body]
         assert len(said) >= len(at.get("plotly_chart")), view

@@ -7,15 +7,19 @@ import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from audit_core.model import Cell, Dossier, Judgment, Question
+from audit_core.readmodel.load import load
 from audit_core.report.labelled import Frame, frame
-from audit_core.results import arrays_of
+from audit_core.results import arrays_of, estimate_study
 from audit_core.reviews import labels
 from audit_core.reviews.events import FIRST, Entry, Event, chained
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.labels import Asked, Sample
-from tests.support.simulator import StudySimulator
+from audit_core.study import create_study
+from audit_core.verify import verify
+from tests.support.simulator import CREATED, StudySimulator
 
 OLD, NEW = "n1", "n7"
 BUNDLE = "b" * 64
@@ -65,6 +69,22 @@ class Simulated:
             d.question.question_id: labels.pairs_of(d.question.question_id, d.question.text, d.cells, (OLD, NEW))
             for d in self.dossiers
         }
+
+    def database(self, folder: Path) -> Path:
+        """The study on disk, with its results, in `audit.db`."""
+        path = folder / self.study_id
+        judgments = [d.judgments["primary"] for d in self.dossiers]
+        study = create_study(
+            path,
+            self.protocol,
+            questions=[d.question for d in self.dossiers],
+            cells=[c for d in self.dossiers for c in d.cells],
+            judgments={"primary": judgments},
+            created=CREATED,
+        )
+        estimate_study(study, created=CREATED)
+        load([path], folder / "audit.db", verifier=verify)
+        return folder / "audit.db"
 
     def _question(self, rng: random.Random, name: str) -> Dossier:
         flipped, single = rng.random() < self.flips, rng.random() < self.single
