@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, judging
+from audit_core.cli import collecting, commands, judging, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -153,6 +153,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--sheet", type=Path, metavar="FILE", help="write a blank sheet: answers without state, gold or label"
     )
+
+    sub = command("team", team.team, "Check a team file: who may do what, how they are known, who gets what.")
+    sub.add_argument("team", metavar="FILE", type=Path, help="a team file (docs/team.md)")
+    sub.add_argument("--study", metavar="STUDY", help="count the questions that each person gets")
 
     command("claims", commands.claims, "Recompute the published figures from the bundled studies.")
 

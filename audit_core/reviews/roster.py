@@ -229,6 +229,10 @@ class _Reader:
         if (assignment == "tag") != bool(tags):
             self.fault("review.tags", "tags and assignment do not fit", 'assignment = "tag" with [review.tags]',
                        f"assignment = {assignment}, {len(tags)} tags")  # fmt: skip
+        for tag, names in tags.items():
+            if len(names) < needed:
+                self.fault(f"review.tags.{tag}", "a tag names fewer people than verdicts are needed",
+                           f"{needed} people or more", f"{len(names)}")  # fmt: skip
         team = Team(people, others, needed, masked is True, cast(Any, assignment), tags, str(seed))
         anyone = others in ("reviewer", "adjudicator")
         if needed > max(1, len(team.reviewers)) and not anyone:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from audit_core.cli import main
 from audit_core.errors import InputError
 from audit_core.reviews.chosen import FILE, choose, chosen
 from audit_core.reviews.names import LONGEST, fold, unfit
@@ -73,6 +75,25 @@ def test_a_full_file(team):
     assert found.team.assigned("s", "q", ["billing"]) == ("ada@example.org", "bo@example.org")
 
 
+def test_the_command_says_who_may_do_what_and_counts_questions(tmp_path, capsys):
+    (tmp_path / "team.toml").write_text(
+        FULL.replace('role = "viewer"\n[review]', 'role = "reviewer"\n[review]').replace("billing", "privacy")
+    )
+    assert main(["team", str(tmp_path / "team.toml"), "--study", "help-centre", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(person["name"], person["role"], person["questions"]) for person in found["people"]] == [
+        ("ada@example.org", "adjudicator", 80), ("bo@example.org", "reviewer", 80), ("cy@example.org", "viewer", 0)
+    ]  # fmt: skip
+    assert found["tags_without_questions"] == []
+    (tmp_path / "team.toml").write_text(FULL)
+    assert main(["team", str(tmp_path / "team.toml"), "--study", "help-centre"]) == 0
+    said = capsys.readouterr().out
+    assert "No question of the study has the tag billing." in said
+    assert "settle disputes" in said
+    (tmp_path / "team.toml").write_text("colour = 1")
+    assert main(["team", str(tmp_path / "team.toml")]) == 2
+
+
 def test_an_empty_file_is_one_local_person(team):
     assert team("") == Roster()
 
@@ -110,6 +131,10 @@ def test_local_names_carry_that_nobody_vouches_for_them(team):
         ('[people]\nA = "reviewer"\n[review]\nassignment = "tag"\ntags = {x = ["B"]}', "review.tags.x: a tag names"),
         ('[people]\nA = "viewer"\nB = "reviewer"\n[review]\nassignment = "tag"\ntags = {x = ["A"]}', "tags.x: a tag"),
         ('[people]\nA = "reviewer"\n[review]\nassignment = "tag"\ntags = {x = "A"}', "review.tags.x: not a list"),
+        (
+            '[people]\nA = "reviewer"\nB = "reviewer"\n[review]\nverdicts = 2\nassignment = "tag"\ntags = {x = ["A"]}',
+            "review.tags.x: a tag names fewer people than verdicts",
+        ),
         ('[others]\nrole = "viewer"', "others: others are people who signed in"),
         (OIDC + "[others]", "others.role: the role is missing"),
         ('[sign_in]\nhow = "oidc"', "people: nobody would be let in"),
