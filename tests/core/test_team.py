@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import Counter
 from pathlib import Path
@@ -92,6 +93,14 @@ def test_the_command_says_who_may_do_what_and_counts_questions(tmp_path, capsys)
     assert "settle disputes" in said
     (tmp_path / "team.toml").write_text("colour = 1")
     assert main(["team", str(tmp_path / "team.toml")]) == 2
+
+
+def test_the_files_in_the_guide_are_good(team):
+    guide = (Path(__file__).parents[2] / "docs" / "team.md").read_text(encoding="utf-8")
+    files = [block for block in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL) if "[sign_in]" in block]
+    assert len(files) == 3
+    for text in files:
+        assert team(text if "[people]" in text else text + '[others]\nrole = "viewer"\n')
 
 
 def test_an_empty_file_is_one_local_person(team):
