@@ -79,7 +79,7 @@ def merge(store: ReviewStore, paths: Sequence[Path], *, dry_run: bool = False) -
     else:
         store.extend(make)
         for (path, incoming), joined in zip(sources, found, strict=True):
-            joined.notes += signoff.adopt(store, incoming, path.parent / signoff.FOLDER)
+            joined.notes += signoff.adopt(store.path.parent / signoff.FOLDER, incoming, path.parent / signoff.FOLDER)
     return found
 
 

@@ -195,13 +195,13 @@ def read(store: ReviewStore, decision: Signed) -> bytes:
     return data
 
 
-def adopt(store: ReviewStore, events: Iterable[Event], folder: Path) -> list[str]:
-    """Copy the files of sign-offs that were merged from another store.
+def adopt(target: Path, events: Iterable[Event], folder: Path) -> list[str]:
+    """Copy the files of sign-offs, checked, where they are not yet.
 
     Args:
-        store: Where they go.
-        events: Events of the other store.
-        folder: Where its files are.
+        target: Folder that they go to.
+        events: Events that name them.
+        folder: Where they are.
 
     Returns:
         Sentences about files that could not be found.
@@ -211,14 +211,14 @@ def adopt(store: ReviewStore, events: Iterable[Event], folder: Path) -> list[str
         content = content_of(event)
         if content is None or Path(event.subject).name != event.subject or event.verdict not in DECISIONS:
             continue
-        if (store.path.parent / FOLDER / event.subject).exists():
+        if (target / event.subject).exists():
             continue
         try:
             data = (folder / event.subject).read_bytes()
         except OSError:
             data = b""
         if sha256(data) == content["sha256"]:
-            _place(store.path.parent / FOLDER, event.subject, data)
+            _place(target, event.subject, data)
         else:
             missing.append(
                 f"The file of a sign-off by {event.reviewer} ({event.subject}) is not beside the merged file."
