@@ -88,7 +88,7 @@ def checking(selection: Selection, *, numbers: bool = True) -> Checking:
     drawn = sample.questions(found.strata) or {}
     pairs = _pairs(mark, study_id, *pair, tuple(q for ids in drawn.values() for q in ids))
     own = labels.given(fold, study_id)
-    places = {p.place for asked in pairs.values() for p in asked}
+    places = {p.place for asked in pairs.values() for p in asked if p.asked}
     own = {who: kept for who, said in own.items() if (kept := {p: e for p, e in said.items() if p in places})}
     checked = None
     if own and numbers:

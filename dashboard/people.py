@@ -25,7 +25,7 @@ from dashboard.figures.agreement import Dot, dots
 from dashboard.numbers import count, decimal, exact, interval, percent, plural, points
 
 Row = dict[str, Any]
-MEAN = "mean of all who finished"
+MEAN = "mean of all"
 LISTED = 50
 """Pairs of the list of disagreements that are shown; the CSV has all."""
 
@@ -136,7 +136,8 @@ def _agreement(comparison: Comparison, checked: Checked) -> None:
     alone = " One person only: how far people agree with each other is unknown." if _one(checked) else ""
     display.note(
         "“All questions” weights the sample back to all questions and describes the judge. “As sampled” is what was "
-        f"labelled, with more of the questions that move.{alone}"
+        "labelled, with more of the questions that move. Two texts that meet again in a question are asked once and count "
+        f"wherever they meet.{alone}"
     )
     first = checked.against[0]
     display.facts(
@@ -305,11 +306,12 @@ def _disagreements(comparison: Comparison, checked: Checked, person: Person) -> 
     for d in shown:
         into = display.into(comparison.selection, queue="all", kernel="semantic", only=[d.asked.question_id])
         said = [LABELS[d.said[name]].lower() if name in d.said else "" for name in names]
+        shown_as = [Markup(f'<span style="white-space:nowrap">{word}</span>') for word in (words[d.judge], *said)]
         a, b = (
             Markup(f'<span dir="auto">{plain(clipped(x.text, 110))}</span>') for x in (d.asked.first, d.asked.second)
         )
         question = clipped(d.asked.question or d.asked.question_id, 110)
-        rows.append((display.opening(question, into), a, b, words[d.judge], *said))
+        rows.append((display.opening(question, into), a, b, *shown_as))
         flat.append(
             {"question_id": d.asked.question_id, "first": d.asked.first.text, "second": d.asked.second.text,
              "judge": words[d.judge], **{called(name): value for name, value in zip(names, said, strict=True)}}

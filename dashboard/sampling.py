@@ -50,7 +50,7 @@ def panel(comparison: Comparison, found: Checking, person: Person) -> None:
         )
     else:
         _drawn(found, strata)
-    asked = sum(not pair.identical for pairs in found.pairs.values() for pair in pairs)
+    asked = sum(pair.asked for pairs in found.pairs.values() for pair in pairs)
     with st.container(horizontal=True, vertical_alignment="bottom", key="people-sample"):
         if found.sample is not None and person.may("label"):
             words = f"Label pairs, {asked:,} in all"

@@ -101,7 +101,9 @@ class Joined:
 
     Attributes:
         part: Arrays of the drawn questions.
-        asked: (n, P, P) pairs that people are asked, upper triangle.
+        asked: (n, P, P) pairs whose texts differ, upper triangle.
+        pairs: Pairs that people are asked; each stands for all of its question with the same two texts.
+        where: Their places in the arrays.
         said: By person, (n, P, P) symmetric.
         outdated: By person, labels of other answers.
     """
@@ -121,7 +123,7 @@ class Joined:
         shape = (len(self.ids), p, p)
         self.asked = np.zeros(shape, np.bool_)
         same = np.full(shape, OPEN, np.int8)
-        self.where: dict[Place, tuple[int, int, int]] = {}
+        self.where: dict[Place, list[tuple[int, int, int]]] = {}
         self.pairs: dict[Place, Asked] = {}
         for row, question in enumerate(self.ids):
             for pair in pairs[question]:
@@ -130,7 +132,8 @@ class Joined:
                     same[at] = same[row, at[2], at[1]] = 1
                 else:
                     self.asked[at] = True
-                    self.where[pair.place], self.pairs[pair.place] = at, pair
+                    self.where.setdefault(pair.place, []).append(at)
+                    self.pairs.setdefault(pair.place, pair)
         self.said: dict[str, Labels] = {}
         self.outdated: dict[str, int] = {}
         self.values: dict[str, dict[Place, str]] = {}
@@ -142,8 +145,8 @@ class Joined:
                 continue
             table = same.copy()
             for at_place, value in values.items():
-                row, a, b = self.where[at_place]
-                table[row, a, b] = table[row, b, a] = {"same": 1, "different": 0}.get(value, CANNOT)
+                for row, a, b in self.where[at_place]:
+                    table[row, a, b] = table[row, b, a] = {"same": 1, "different": 0}.get(value, CANNOT)
             self.said[who], self.values[who] = table, values
 
     def _slot(self, state: str, slot: int) -> int:

@@ -31,7 +31,7 @@ class Progress:
     """How far one person is.
 
     Attributes:
-        asked: Pairs of the sample.
+        asked: Different pairs of texts in the sample.
         labelled: Pairs with a label, *cannot tell* included.
         cannot_tell: Those among them.
         finished: Questions with all their pairs labelled.
@@ -366,8 +366,9 @@ def _disagreements(joined: Joined, judge: Any) -> tuple[Disagreement, ...]:
     out = []
     for place, pair in joined.pairs.items():
         said = {who: values[place] for who, values in joined.values.items() if place in values}
-        at = joined.where[place]
-        label = int(judge[at])
-        if {words[value] for value in said.values() if value in words} - {label}:
-            out.append(Disagreement(pair, label, said, frozenset(who for who, done in finished.items() if done[at[0]])))
+        row = joined.where[place][0][0]
+        done = frozenset(who for who, of in finished.items() if of[row])
+        for label in sorted({int(judge[at]) for at in joined.where[place]}):
+            if {words[value] for value in said.values() if value in words} - {label}:
+                out.append(Disagreement(pair, label, said, done))
     return tuple(out)

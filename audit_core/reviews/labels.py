@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -163,12 +163,14 @@ class Asked:
     Attributes:
         question_id: The question.
         question: Its text; None where the study holds ids only.
+        like: Subject of an earlier pair of the question with the same two texts; empty for the first of them.
     """
 
     question_id: str
     question: str | None
     first: Answer
     second: Answer
+    like: str = ""
 
     @property
     def subject(self) -> str:
@@ -177,13 +179,18 @@ class Asked:
 
     @property
     def place(self) -> Place:
-        """By what a label is found again."""
-        return self.question_id, self.subject
+        """By what its label is found again; pairs with the same two texts have one."""
+        return self.question_id, self.like or self.subject
 
     @property
     def identical(self) -> bool:
-        """The same to the letter, hence the same by definition and never asked."""
+        """The same to the letter, hence the same by definition."""
         return self.first.text == self.second.text
+
+    @property
+    def asked(self) -> bool:
+        """Whether a person is asked about this pair itself."""
+        return not self.identical and not self.like
 
     @property
     def sha256(self) -> str:
@@ -198,15 +205,23 @@ class Asked:
 
 
 def pairs_of(question_id: str, question: str | None, cells: Iterable[Cell], pair: Pair) -> list[Asked]:
-    """All pairs of a question's answers at two states: within old, within new, across."""
+    """All pairs of a question's answers at two states: within old, within new, across.
+
+    A pair of texts that comes up again is asked once, for nobody can say two things about the same two texts.
+    """
     held: dict[str, list[Answer]] = {state: [] for state in pair}
     for cell in cells:
         if cell.state in held and cell.answer is not None:
             answers = held[cell.state]
             answers.append(Answer(cell.state, cell.repeat, len(answers), cell.answer))
     old, new = (held[state] for state in pair)
-    both = [*combinations(old, 2), *combinations(new, 2), *product(old, new)]
-    return [Asked(question_id, question, a, b) for a, b in both]
+    subjects: dict[frozenset[str], str] = {}
+    out = []
+    for a, b in (*combinations(old, 2), *combinations(new, 2), *product(old, new)):
+        made = Asked(question_id, question, a, b)
+        before = subjects.setdefault(frozenset((a.text, b.text)), made.subject)
+        out.append(made if before == made.subject else replace(made, like=before))
+    return out
 
 
 def queue(questions: Mapping[str, Sequence[Asked]], drawn_from: Mapping[str, Sequence[str]], seed: str,
@@ -229,7 +244,7 @@ def queue(questions: Mapping[str, Sequence[Asked]], drawn_from: Mapping[str, Seq
     for start in range(0, len(order), BLOCK):
         waiting = {
             question: sorted(
-                (p for p in questions[question] if not p.identical),
+                (p for p in questions[question] if p.asked),
                 key=lambda p: _rank(seed, "order", reviewer, p.question_id, p.subject),
             )
             for question in order[start : start + BLOCK]
