@@ -23,6 +23,12 @@ def outside(visitor: Visitor) -> None:
     _button(visitor)
 
 
+def stay() -> None:
+    """At the head of a fragment, which runs again without its page: leave once somebody is not let in any more."""
+    if not identity.visitor().admitted:
+        st.rerun()
+
+
 def bar(visitor: Visitor) -> None:
     """Name, role and how sure the name is, with what can be done about it."""
     person = visitor.person

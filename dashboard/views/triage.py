@@ -17,7 +17,7 @@ from audit_core.reviews.export import as_csv, as_jsonl, export
 from audit_core.reviews.fold import NOTHING
 from audit_core.reviews.queues import Table
 from audit_core.reviews.store import JOURNAL
-from dashboard import components, data, display, identity, state
+from dashboard import components, data, display, entrance, identity, state
 from dashboard.components import key_log, panel, presses
 from dashboard.components.card import View, card
 from dashboard.components.clock import Clock
@@ -29,8 +29,7 @@ from dashboard.components.text import escaped
 from dashboard.state import Selection
 
 DESK = "triage-desk-state"
-LOOK = 15
-"""Seconds after which an idle page shows what others did."""
+LOOK = 15  # seconds after which an idle page shows what others did
 _STYLE = f"<style>{(Path(components.__file__).parent / 'triage.css').read_text('utf-8')}</style>"
 
 
@@ -86,6 +85,7 @@ def _open(selection: Selection) -> None:
 @st.fragment
 def _review() -> None:
     """All that a press changes. The card is emitted before the panel and before the acknowledgement of the press."""
+    entrance.stay()
     desk: Desk = st.session_state[DESK]
     desk.sits(identity.person(), identity.team())
     desk.refresh()

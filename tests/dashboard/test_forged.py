@@ -156,6 +156,24 @@ def test_who_becomes_a_viewer_with_the_page_open_stores_nothing_more(proxied: Se
             path.write_text(TEAM)
 
 
+def test_who_is_taken_off_the_team_with_the_page_open_reads_nothing_more(proxied: Server):
+    path = Path(proxied.env["SNAPSHOT_AUDIT_TEAM"])
+    with Session(proxied.url, [user("vi@example.org"), PROOF], query="study=desk") as session:
+        session.run()
+        assert session.fragment
+        try:
+            session.elements.clear()
+            session.run(fragment=session.fragment)
+            assert STUDY_WORDS.search(session.text)
+            path.write_text(TEAM.replace('"vi@example.org" = "viewer"\n', ""))
+            session.elements.clear()
+            session.run(fragment=session.fragment)
+            assert not STUDY_WORDS.search(session.text)
+            assert "Ada in room 12" in session.text
+        finally:
+            path.write_text(TEAM)
+
+
 def test_addresses_and_headers_do_not_name_the_local_reviewer(local: Server):
     before = len(stored(local))
     headers = [user("ada@example.org"), ("X-Evil", "ada@example.org"), ("X-Proxy-Secret", SECRET)]

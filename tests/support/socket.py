@@ -16,7 +16,7 @@ PATIENCE = 60.0
 
 
 class Session:
-    """One socket. `elements` is every element that any run has sent, as text; `log` the last key log's id."""
+    """One socket. `elements` is every element that any run has sent, `fragment` the last fragment that sent one."""
 
     def __init__(self, url: str, headers: Sequence[tuple[str, str]] = (), query: str = "", page: str = "triage",
                  origin: str | None = None) -> None:  # fmt: skip
@@ -26,6 +26,7 @@ class Session:
             url.replace("http", "ws", 1) + "/_stcore/stream", additional_headers=list(headers), origin=origin,
             subprotocols=["streamlit"], max_size=None, open_timeout=30)  # fmt: skip
         self.pages: dict[str, str] = {}
+        self.fragment = ""
 
     def __enter__(self) -> Session:
         self.socket: ClientConnection = self._open.__enter__()
@@ -63,9 +64,10 @@ class Session:
                 self.pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 self.elements.append(message.delta.new_element)
+                self.fragment = message.delta.fragment_id or self.fragment
             elif kind == "delta" and message.delta.WhichOneof("type") == "add_block":
                 self.elements.append(message.delta.add_block)
-            elif kind == "script_finished":
+            elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 return self
         raise TimeoutError("the run did not end")
 
