@@ -29,6 +29,13 @@ class Clock:
         except (ZoneInfoNotFoundError, ValueError, OSError):
             return cls(ZoneInfo("UTC"), now)
 
+    def day(self, at: str) -> str:
+        """The date."""
+        try:
+            return datetime.fromisoformat(at).astimezone(self.zone).strftime("%Y-%m-%d")
+        except ValueError:
+            return escaped(at)
+
     def show(self, at: str) -> str:
         """Time of day; the date as well when it is not today."""
         try:

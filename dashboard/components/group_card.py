@@ -33,7 +33,7 @@ def group_card(desk: Desk) -> str:
     table = (
         '<div class="sa-box scroll" tabindex="0"><table><caption class="sa-sr">Picked questions</caption><thead><tr>'
         '<th scope="col">question</th><th scope="col">old</th><th scope="col">new</th><th scope="col">verdict</th>'
-        f"<th></th></tr></thead><tbody>{rows}</tbody></table></div>{more}"
+        f"<td></td></tr></thead><tbody>{rows}</tbody></table></div>{more}"
         if found else '<div class="sa-banner info">Nothing is picked. Pick questions with <kbd>x</kbd>, or fill the '
         "list with the buttons below.</div>")
     fills = "".join(
@@ -53,10 +53,10 @@ def _row(desk: Desk, member: group.Member) -> str:
     old, new = (_answers(member.question, state) for state in desk.what.pair)
     what = escaped(member.left_out) or ("covered" if member.opened or desk.unseen_too else "not seen")
     name = member.question["text"] or member.question_id
+    remove = f'<button data-action="unpick" data-value="{item_of("pick", member.question_id)}">Remove</button>'
     return (f'<tr><th scope="row"><span class="mono mut">{escaped(clipped(member.question_id, 40))}</span><br>'
             f'<span dir="auto">{escaped(clipped(name, 160))}</span></th><td dir="auto">{old}</td><td dir="auto">{new}'
-            f'</td><td>{what}</td><td><button data-action="unpick" data-value="{item_of("pick", member.question_id)}">'
-            "Remove</button></td></tr>")
+            f'</td><td>{what}</td><td class="sa-act">{remove}</td></tr>')
 
 
 def _answers(question: Row, state: str) -> str:

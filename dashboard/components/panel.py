@@ -84,7 +84,8 @@ def _aside(desk: Desk) -> str:
     if event is None:
         return ""
     return ('<div class="sa-banner info" role="status" id="triage-is-aside"><b>Set aside</b> until '
-            f"{escaped(event.until)} by {escaped(event.reviewer)}, owner {escaped(event.owner)}: {shown(event.note)}. "
+            f"{escaped(event.until)} by {people.named(event.reviewer)}, owner {people.named(event.owner)}: "
+            f"{shown(event.note)}. "
             "It still counts in every estimate.<br>"
             '<button data-action="release">Take it back into its queues</button></div>')
 
@@ -112,7 +113,7 @@ def aside_form(desk: Desk) -> str:
         return ""
     until = (date.fromisoformat(desk.today) + timedelta(days=30)).isoformat()
     names = "".join(f'<option value="{escape(name)}"></option>' for name, _, _ in desk.people())
-    return ('<details class="sa sa-foot" id="triage-aside"><summary>Set aside as unstable <kbd>u</kbd></summary>'
+    return ('<details class="sa" id="triage-aside"><summary>Set aside as unstable <kbd>u</kbd></summary>'
             '<p class="small mut">Out of the queues until a day, still in every estimate.</p>'
             '<label>Reason <input data-field="reason" maxlength="500" dir="auto"></label>'
             f'<label>Owner <input data-field="owner" maxlength="120" value="{escape(desk.who)}" list="triage-owners">'
@@ -133,7 +134,9 @@ def foot(desk: Desk, standing: Standing, digest: str, history: Sequence[Event], 
     """
     undo = desk.offered()
     moves = button("undo", off=undo is None) + "".join(map(button, ("previous", "next", "unreviewed")))
-    if desk.person.may("verdict") and desk.current is not None:
+    if desk.grouping:
+        moves = button("undo", off=undo is None)
+    elif desk.person.may("verdict") and desk.current is not None:
         moves += button("pick", chosen=desk.current in desk.chosen)
         if desk.chosen:
             moves += button("group", label=f"Judge {len(desk.chosen)} together")
@@ -206,11 +209,14 @@ def words(desk: Desk, event: Event) -> str:
 
 
 def _history(desk: Desk, events: Sequence[Event], clock: Clock) -> str:
+    if desk.grouping:
+        return ""
     if not events:
         return '<p class="small mut" id="triage-history">Nothing recorded on this question yet.</p>'
     rows = "".join(
         f'<tr><td class="n">#{event.id}</td><td>{clock.show(event.at)}</td><td>{_KINDS.get(event.kind, event.kind)}'
-        + (f'<br><span class="mut" dir="auto">{escaped(event.reviewer)}</span>' if event.reviewer != desk.who else "")
+        + ("" if event.reviewer == desk.who else
+           f'<br><span class="mut" dir="auto">{people.named(event.reviewer)}</span>')
         + ("<br>masked" if event.sides else "") + "</td>"
         f"<td>{words(desk, event) if event.verdict or event.impact else ''}"
         + (f'<br><span class="mut" dir="auto">{escaped(", ".join(event.causes))}</span>' if event.causes else "")

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from audit_core.reviews.events import VERDICTS, Event
+from audit_core.reviews.names import LOCAL
 from dashboard.components.clock import Clock
 from dashboard.components.desk import Desk
 from dashboard.components.text import clipped, escaped, shown
+
+
+def named(reviewer: str) -> str:
+    """A reviewer's name without the word for a name that nobody has proved, escaped."""
+    return escaped(clipped(reviewer.removeprefix(LOCAL), 40))
 
 
 def others(desk: Desk, clock: Clock) -> str:
@@ -32,7 +38,7 @@ def _row(event: Event, clock: Clock, before: str) -> str:
     impact = f", {event.impact} impact" if event.impact else ""
     note = f'<br><span class="mut">{shown(clipped(event.note, 300))}</span>' if event.note else ""
     masked = '<br><span class="mut">masked</span>' if event.sides else ""
-    return (f'<tr><th scope="row" dir="auto">{escaped(clipped(event.reviewer, 40))}<br><span class="mut">'
+    return (f'<tr><th scope="row" dir="auto">{named(event.reviewer)}<br><span class="mut">'
             f"{clock.show(event.at)}</span>{masked}</th>"
             f"<td>{before}<b>{VERDICTS[str(event.verdict)]}</b>{impact}{note}</td></tr>")
 
@@ -45,7 +51,7 @@ def offer(desk: Desk, clock: Clock) -> str:
     impact = f", {event.impact} impact" if event.impact else ""
     note = f": {shown(clipped(event.note, 300))}" if event.note else ""
     return ('<div class="sa-banner info" role="status" id="triage-memory"><b>The same move was judged before.</b> '
-            f'{escaped(clipped(event.reviewer, 40))} said <b>{VERDICTS[str(event.verdict)]}</b>{impact} in '
-            f'<span dir="auto">{escaped(clipped(event.study_id, 60))}</span> on {clock.show(event.at)}{note}<br>'
+            f'{named(event.reviewer)} said <b>{VERDICTS[str(event.verdict)]}</b>{impact} in '
+            f'<span dir="auto">{escaped(clipped(event.study_id, 60))}</span> on {clock.day(event.at)}{note}<br>'
             f'<button data-action="accept" data-value="{event.sha256}"><span>Accept it as mine</span> <kbd>a</kbd>'
             "</button></div>")

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from audit_core.reviews.queues import QUEUES, SORTS
 from dashboard.components.desk import Desk
-from dashboard.components.text import clipped, escaped
+from dashboard.components.people import named
+from dashboard.components.text import escaped
 
 
 def menus(desk: Desk) -> str:
@@ -28,7 +29,11 @@ def progress(desk: Desk) -> str:
     aside = desk.set_aside()
     away = f'<span id="triage-away">{aside:,} set aside</span>' if aside else ""
     masked = "<b>Masked</b>" if desk.masked or desk.team.masked else ""
-    return (f'<div class="sa sa-bar"><span id="triage-progress" role="status">{reviewed:,} of {total:,} reviewed</span>'
+    word = "reviewed"
+    if desk.queue == "disputed":
+        reviewed, word = desk.settled(), "settled"
+        share = 100 * reviewed / total if total else 0
+    return (f'<div class="sa sa-bar"><span id="triage-progress" role="status">{reviewed:,} of {total:,} {word}</span>'
             f'<span class="bar"><i style="width:{share:.1f}%"></i></span>'
             f"<span>{high:,} high impact</span>{away}{masked}{_people(desk, total)}</div>{_filter(desk, total)}")
 
@@ -39,7 +44,7 @@ def _people(desk: Desk, total: int) -> str:
     if len(found) < 2 and desk.team.needed == 1:
         return ""
     rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escaped(clipped(name, 40))}{" (you)" if name == desk.who else ""}</th>'
+        f'<tr><th scope="row" dir="auto">{named(name)}{" (you)" if name == desk.who else ""}</th>'
         f'<td class="n">{done:,} of {of:,}</td></tr>' for name, done, of in found)
     needs = "" if desk.team.needed == 1 else f" A question needs {desk.team.needed} verdicts that agree, or a ruling."
     settled = f"{desk.settled():,} of {total:,} settled"

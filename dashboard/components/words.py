@@ -15,7 +15,8 @@ MOST_WORDS = 1_500
 """Words of each text that are compared; comparing is quadratic in the worst case."""
 
 Change = Literal["same", "old", "new"]
-_PIECES = re.compile(r"(?:\w+|[^\w\s]+|^)\s*")
+_NUMBER = r"[£$€¥]?(?:\d{4}-\d\d-\d\d|\d+(?:[.,:/]\d+)*)%?(?!\w)"  # a time, a price or a date is one word
+_PIECES = re.compile(rf"(?:{_NUMBER}|\w+|[^\w\s]+|^)\s*")
 _WORD = re.compile(r"\w+")
 
 
