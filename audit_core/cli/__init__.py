@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, judging, team
+from audit_core.cli import collecting, commands, judging, reviewing, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -175,6 +175,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("studies", metavar="STUDY", nargs="+")
     sub.add_argument("--db", type=Path, default=DEFAULT_DB, help="database file (default: %(default)s)")
     sub.add_argument("--allow-failed", action="store_true", help="load although a check failed; every page says so")
+
+    reviewing.add_arguments(parsers, DEFAULT_REVIEWS)
 
     sub = command("init", collecting.init, "Write a commented protocol.toml to start from.")
     sub.add_argument("folder", metavar="FOLDER", type=Path, help="where; made when absent")
