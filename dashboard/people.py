@@ -136,8 +136,8 @@ def _agreement(comparison: Comparison, checked: Checked) -> None:
     alone = " One person only: how far people agree with each other is unknown." if _one(checked) else ""
     display.note(
         "“All questions” weights the sample back to all questions and describes the judge. “As sampled” is what was "
-        "labelled, with more of the questions that move. Two texts that meet again in a question are asked once and count "
-        f"wherever they meet.{alone}"
+        "labelled, with more of the questions that move. Two texts that meet again in a question are asked once and "
+        f"count wherever they meet.{alone}"
     )
     first = checked.against[0]
     display.facts(

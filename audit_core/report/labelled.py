@@ -156,10 +156,6 @@ class Joined:
         """Drawn questions with all their pairs labelled."""
         return ~((self.said[who] == OPEN) & self.asked).any((1, 2))
 
-    def clear(self, who: str) -> Flags:
-        """Finished questions without a *cannot tell*."""
-        return self.finished(who) & ~((self.said[who] == CANNOT) & self.asked).any((1, 2))
-
     def counted(self, finished: Flags) -> Flags:
         """Finished questions that no open one of their stratum stands before."""
         out = np.zeros(len(self.ids), np.bool_)

@@ -134,7 +134,7 @@ def spoken(fold: Fold, who: str) -> dict[str, dict[str, str | None]]:
 @pytest.mark.parametrize("stop", [None, 150])
 @pytest.mark.parametrize("cannot", [0.0, 0.02])
 def test_the_corrected_estimate_is_the_oracles(repeats: tuple[int, int], stop: int | None, cannot: float) -> None:
-    study = Simulated(questions=120, repeats=repeats, flips=0.4, seed=7)
+    study = Simulated(questions=120, repeats=repeats, flips=0.4, careless=0.1, single=0.2, seed=7)
     sample = study.drawn(60)
     fold = study.labelled(sample, {"ann": erring("ann", 0.1, 0.1, cannot)}, stop)
     (found,) = checked(study, sample, fold).corrected

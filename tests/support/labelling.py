@@ -45,6 +45,7 @@ class Simulated:
         noise: Chance of an answer of a meaning of its own.
         merges: Chance that the judge calls a pair of two meanings the same.
         splits: Chance that it calls a pair of one meaning different.
+        careless: Chance that it calls two answers of one text different.
         single: Share of questions whose answers are all the same text.
         repeats: Least and most answers of a question in a state.
     """
@@ -54,6 +55,7 @@ class Simulated:
     noise: float = 0.1
     merges: float = 0.1
     splits: float = 0.05
+    careless: float = 0.0
     single: float = 0.1
     repeats: tuple[int, int] = (2, 2)
     seed: int = 1
@@ -99,7 +101,7 @@ class Simulated:
         for i, j in itertools.combinations(range(len(cells)), 2):
             a, b = cells[i].answer or "", cells[j].answer or ""
             same = meaning(a) == meaning(b)
-            wrong = a != b and rng.random() < (self.splits if same else self.merges)
+            wrong = rng.random() < (self.careless if a == b else self.splits if same else self.merges)
             rows.append((i, j, int(same != wrong)))
         slots = tuple((c.state, c.repeat) for c in cells)
         judged = {"primary": Judgment(name, slots, tuple(rows))}
