@@ -23,8 +23,6 @@ from dashboard.gate import gate
 CONFIG = (Path(__file__).parent / "config.toml", Path(__file__).parent.parent / ".streamlit" / "config.toml")
 """Where an installed package and a checkout keep Streamlit's options."""
 PATIENCE = 60.0
-
-
 FIXED = {
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,

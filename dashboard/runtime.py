@@ -40,7 +40,7 @@ def reviewer() -> str | None:
 
 def host() -> str:
     """The address that the server listens on."""
-    return os.environ.get(HOST) or "127.0.0.1"
+    return os.environ.get(HOST, "127.0.0.1")
 
 
 @cache

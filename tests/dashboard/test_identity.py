@@ -291,12 +291,19 @@ def test_the_address_says_nothing_about_who(page, tmp_path):
 
 
 @pytest.mark.parametrize("team", ["", '[people]\nAda = "adjudicator"\n'])
-def test_who_can_be_reached_from_elsewhere_lets_everyone_only_look(page, monkeypatch, team):
-    monkeypatch.setenv(runtime.HOST, "0.0.0.0")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "audit.example.org", ""])
+def test_who_can_be_reached_from_elsewhere_lets_everyone_only_look(page, monkeypatch, team, host):
+    monkeypatch.setenv(runtime.HOST, host)
     monkeypatch.setenv(runtime.REVIEWER, "Ada")
     at = page(team)
     assert "viewer" in who(at)
     assert "can be reached from other machines" in told(at)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "localhost"])
+def test_this_machine_alone_may_record(page, monkeypatch, host):
+    monkeypatch.setenv(runtime.HOST, host)
+    assert "adjudicator" in who(page())
 
 
 def test_a_local_team_offers_its_names_until_one_is_chosen(page, tmp_path):
