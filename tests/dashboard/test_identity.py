@@ -202,6 +202,19 @@ def test_what_a_start_refuses(tmp_path: Path, capsys, team: str, reviewer: str |
     assert expected in capsys.readouterr().err
 
 
+def test_the_command_passes_team_and_reviewer_on(tmp_path: Path, db: Path):
+    (tmp_path / "team.toml").write_text('[people]\nAda = "boss"\n"ada" = "viewer"\n')
+
+    def started(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "audit_core.cli", "dashboard", "--db", str(db), "--port", "8999", *options]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    bad = started("--team", str(tmp_path / "team.toml"))
+    assert (bad.returncode, bad.stderr.count("error: "), bad.stdout) == (2, 2, "")
+    assert started("--team", str(tmp_path / "none.toml")).returncode == 2
+    assert "this cannot be a name" in started("--reviewer= x").stderr
+
+
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("identity")
