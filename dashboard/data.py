@@ -239,9 +239,13 @@ def review(selection: Selection) -> Progress:
     Raises:
         StorageError: The verdict store cannot be read.
     """
-    flips = _flips(stamp(), selection.study, selection.kernel, selection.old, selection.new)
     pair = (selection.old, selection.new)
-    return progress(store().fold(), selection.study, flips, pair, identity.team().needed)
+    return progress(store().fold(), selection.study, flips(selection), pair, identity.team().needed)
+
+
+def flips(selection: Selection) -> list[str]:
+    """Ids of the selected pair's repeat-stable flips."""
+    return _flips(stamp(), selection.study, selection.kernel, selection.old, selection.new)
 
 
 def question(study_id: str, question_id: str) -> Row | None:

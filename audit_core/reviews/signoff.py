@@ -146,7 +146,11 @@ def content_of(event: Event) -> dict[str, Any] | None:
         found = json.loads(event.content)
     except ValueError:
         return None
-    return found if isinstance(found, dict) and set(found) >= CONTENT else None
+    if not isinstance(found, dict) or not set(found) >= CONTENT or not isinstance(found["counts"], dict):
+        return None
+    texts = all(type(found[name]) is str for name in CONTENT - {"counts", "proved"})
+    numbers = all(type(found["counts"].get(name)) is int for name in ("total", "reviewed", "disputed"))
+    return found if texts and numbers else None
 
 
 def outdated(decision: Signed, now: Screen, fold: Fold) -> list[str]:
@@ -268,7 +272,7 @@ def _moved(changes: list[str]) -> Problem:
     return Problem(
         "what you saw has changed since this page was drawn",
         "the screen that you decided on",
-        " ".join(changes),
+        " ".join(changes).removesuffix("."),
         action="Look at the page as it is now, then decide again; nothing was signed.",
     )
 

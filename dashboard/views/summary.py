@@ -9,6 +9,7 @@ import streamlit as st
 from audit_core.errors import AuditError
 from dashboard import data, display, sentences, state
 from dashboard.comparison import Comparison, compare
+from dashboard.components import release
 from dashboard.display import Markup, card, plain
 from dashboard.figures.noise import Bar, noise_and_update
 from dashboard.numbers import UNDEFINED, bounds, brief, count, decimal, exact, percent, plural, points
@@ -37,6 +38,7 @@ def page() -> None:
         _sources(comparison)
     with right, st.container(border=True, height="stretch"):
         _review(comparison)
+    release.section(comparison)
     display.section("What this does not show")
     display.block(
         "<ul class='wide mut'>" + "".join(f"<li>{limit}</li>" for limit in sentences.limits(comparison)) + "</ul>"
