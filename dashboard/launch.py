@@ -17,7 +17,7 @@ from typing import Any
 from audit_core.errors import InputError, Problem
 from audit_core.reviews.names import LOCAL, unfit
 from audit_core.reviews.roster import Roster, read
-from dashboard import runtime, sign_in
+from dashboard import copies, runtime, sign_in
 from dashboard.gate import gate
 
 CONFIG = (Path(__file__).parent / "config.toml", Path(__file__).parent.parent / ".streamlit" / "config.toml")
@@ -63,6 +63,7 @@ def launch(
     if reviewer is not None:
         os.environ[runtime.REVIEWER] = reviewer
     threading.Thread(target=_announce, args=(host, port), daemon=True).start()
+    threading.Thread(target=copies.keep, args=(reviews.resolve(),), daemon=True).start()
     from dashboard.asgi import app
 
     with contextlib.suppress(KeyboardInterrupt):

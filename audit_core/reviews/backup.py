@@ -9,6 +9,8 @@ import contextlib
 import os
 import re
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -78,7 +80,10 @@ def backup(path: Path, now: datetime, folder: Path | None = None, *, keep: int =
     place = folder or folder_of(path)
     with told("the copy cannot be written", place):
         place.mkdir(parents=True, exist_ok=True)
-        draft = place / f".{path.stem}.{os.getpid()}"
+        for left in place.glob(f".{path.stem}.*"):
+            if time.time() - left.stat().st_mtime > PAUSE.total_seconds():
+                left.unlink(missing_ok=True)  # of a process that was killed while it copied
+        draft = place / f".{path.stem}.{os.getpid()}.{threading.get_ident()}"
         try:
             before = _count(path)
             vacuum(path, draft)

@@ -1,4 +1,4 @@
-"""The release decision on Summary: signed by keyboard, verified offline, refused when stale, outdated by later verdicts."""
+"""The release decision on Summary: signed by keyboard, verified offline, refused when stale, outdated by later ones."""
 
 from __future__ import annotations
 

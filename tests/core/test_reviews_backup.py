@@ -22,6 +22,7 @@ from audit_core.reviews.events import Event
 from audit_core.reviews.health import check
 from audit_core.reviews.restore import restore
 from audit_core.reviews.store import ReviewStore
+from dashboard.copies import keep
 from tests.core.test_reviews_merge import entry, filled
 
 NOW = datetime(2026, 11, 30, 14, 0, tzinfo=UTC)
@@ -58,6 +59,30 @@ def test_a_copy_holds_everything_and_only_the_newest_are_kept(store: ReviewStore
     assert early.is_file(), "a clock that was set back deletes no new copy"
     assert not due(store.path, datetime.now(UTC))
     assert [file.name for file in (store.path.parent / FOLDER).iterdir() if file.name.startswith(".")] == []
+
+
+def test_a_dashboard_copies_at_its_start_and_then_only_what_is_new(store: ReviewStore, capsys) -> None:
+    looks: list[int] = []
+
+    class Stopped(Exception):
+        pass
+
+    def pause(_: float) -> None:
+        looks.append(len(copies(store.path)))
+        if len(looks) == 2:  # an hour later, somebody has said more
+            hour = time.time() - 3_700
+            os.utime(copies(store.path)[0], (hour, hour))
+            store.append(entry("later", "ann", "q77"))
+        if len(looks) == 4:
+            store.path.write_bytes(b"x" * 4096)
+            os.utime(copies(store.path)[0], (hour_ago := time.time() - 3_700, hour_ago))
+        if len(looks) == 6:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        keep(store.path, pause)
+    assert looks == [1, 1, 2, 2, 2, 2]
+    assert capsys.readouterr().err.count("No copy of the verdicts could be made") == 1
 
 
 def test_the_restore_drill(store: ReviewStore) -> None:
