@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -105,12 +106,15 @@ def _record(selection: Selection, before: int) -> None:
     try:
         permit(person, "sample")
         found = checking(selection, numbers=False)
+        if found.sample is not None and found.sample.size >= size:
+            st.session_state[OUTCOME] = ("A sample of this size was drawn already; nothing was recorded.", "info")
+            return
         seed = found.sample.seed if found.sample else from_record(study["protocol"]).seed
         pair = selection.old, selection.new
         sample = labels.drawn(found.frame.strata, pair, found.frame.judge, seed, size)
         digest = sha256(sample.content.encode())
         entry = Entry(
-            request_id=f"sample:{sha256(f'{selection.study}:{digest}'.encode())[:40]}",
+            request_id=f"sample:{secrets.token_hex(12)}",
             study_id=selection.study,
             bundle=study["bundle"],
             question_id="",
@@ -127,5 +131,4 @@ def _record(selection: Selection, before: int) -> None:
     except AuditError as error:
         st.session_state[OUTCOME] = (plain(error), "bad")
         return
-    word = "This very sample was recorded before" if saved.repeated else "Recorded"
-    st.session_state[OUTCOME] = (f"{word}: {plural(sample.size, 'question')}, event #{saved.event.id}.", "info")
+    st.session_state[OUTCOME] = (f"Recorded: {plural(sample.size, 'question')}, event #{saved.event.id}.", "info")

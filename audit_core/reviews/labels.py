@@ -131,7 +131,7 @@ def samples(fold: Fold, study_id: str, pair: Pair, judge: str, strata: Strata) -
             continue
         before = counted[-1] if counted else sample
         grows = all(sample.sizes.get(name, 0) >= before.sizes.get(name, 0) for name in DRAWN)
-        if sample.seed == before.seed and grows:
+        if sample.seed == before.seed and grows and sample not in counted:
             counted.append(sample)
     return counted
 

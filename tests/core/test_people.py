@@ -7,7 +7,9 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ from audit_core.reviews import labels
 from audit_core.reviews.events import Entry
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.labels import Asked, Sample
+from audit_core.reviews.merge import merge
+from audit_core.reviews.store import ReviewStore
 from tests.support.labelling import BUNDLE, NEW, OLD, Says, Simulated, erring, events, label, truly
 from tests.support.simulator import StudySimulator
 
@@ -446,19 +450,47 @@ def test_a_bigger_draw_contains_the_smaller_one_and_takes_half_of_each() -> None
     assert few.sizes == {"moved": 1, "still": 5}
 
 
+def drawn_by(who: str, study: Simulated, sample: Sample, number: int = 0) -> Entry:
+    return Entry(
+        request_id=f"{who}:{number}",
+        study_id=study.study_id,
+        bundle=BUNDLE,
+        question_id="",
+        reviewer=who,
+        kind="sample",
+        item_sha256=sha256(sample.content.encode()),
+        at="2026-01-31T09:00:00Z",
+        old=OLD,
+        new=NEW,
+        kernel="semantic",
+        content=sample.content,
+    )
+
+
+def test_people_who_worked_apart_are_joined(tmp_path: Path) -> None:
+    study = Simulated(questions=60, flips=0.4)
+    sample = study.drawn(20)
+    stores = {}
+    for who, says in (("ann", ANN), ("ben", BEN)):
+        (tmp_path / who).mkdir()
+        stores[who] = ReviewStore(tmp_path / who / "reviews.db")
+        stores[who].append_group(
+            [drawn_by(who, study, sample), *(label(study.study_id, who, p, says(p)) for p in study.queue(sample, who))]
+        )
+    for _ in range(2):
+        merge(stores["ann"], [tmp_path / "ben" / "reviews.db"])
+    fold = stores["ann"].fold()
+    assert labels.samples(fold, study.study_id, (OLD, NEW), "primary", study.frame.strata) == [sample]
+    together = checked(study, sample, study.labelled(sample, {"ann": ANN, "ben": BEN}))
+    assert checked(study, sample, fold) == together
+
+
 def test_a_draw_is_read_back_and_only_a_bigger_one_of_the_same_seed_follows_it() -> None:
     study = Simulated(questions=100, flips=0.3)
 
-    def entry(sample: Sample, **changes: Any) -> Entry:
-        values = {
-            "request_id": sha256(sample.content.encode()), "study_id": study.study_id, "bundle": BUNDLE,
-            "question_id": "", "reviewer": "ada", "kind": "sample", "item_sha256": sha256(sample.content.encode()),
-            "at": "2026-01-31T09:00:00Z", "old": OLD, "new": NEW, "kernel": "semantic", "content": sample.content,
-        }  # fmt: skip
-        return Entry(**{**values, **changes})
-
     draws = [study.drawn(40), study.drawn(20), study.drawn(60, seed="luckier"), study.drawn(50)]
-    entries = [entry(sample) for sample in draws] + [entry(draws[0], request_id="x", content="{}")]
+    entries = [drawn_by("ada", study, sample, n) for n, sample in enumerate([*draws, draws[3]])]
+    entries.append(replace(entries[0], request_id="x", content="{}"))
     found = labels.samples(Fold(events(entries)), study.study_id, (OLD, NEW), "primary", study.frame.strata)
     assert found == [draws[0], draws[3]]
     assert [s.event.id for s in found if s.event] == [1, 4]
