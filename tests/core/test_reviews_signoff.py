@@ -26,6 +26,7 @@ from audit_core.reviews.signoff import FOLDER, Signed, Wish, decisions, outdated
 from audit_core.reviews.store import ConflictError, ReviewStore
 from audit_core.reviews.team import Person, RefusedError
 from audit_core.verify.signoff import TITLES, verify_signoff
+from tests.support import desk
 from tests.support.signing import AT, give, screens
 
 ANN = Person("ann@example.org", "adjudicator", proved=True)
@@ -92,6 +93,50 @@ def test_what_is_signed_verifies_offline_against_the_study(reviewed: ReviewStore
     assert (event.kind, event.verdict, event.reviewer, event.note) == ("signoff", "conditions", ANN.name, SHIP.reason)
     assert event.item_sha256 == made.content["screen"] == current(reviewed.fold()).digest
     assert read(reviewed, made) == file.read_bytes()
+
+
+def test_a_study_without_results_and_without_verdicts_can_be_signed(store: ReviewStore, tmp_path: Path) -> None:
+    path = desk.twins(tmp_path)
+    made = press(store, screens(path, "semantic"), Wish("hold", "Nobody has looked yet."))
+    found = results(store.path.parent / FOLDER / made.name, study=path, expect=made.content["sha256"])
+    assert found == dict.fromkeys(TITLES, "passed")
+    assert made.content["counts"]["reviewed"] == 0
+    assert made.content["counts"]["total"] == len(desk.TWINS)
+
+
+def test_a_pair_outside_the_results_is_compared_with_what_the_answers_give(store: ReviewStore, nq: Path) -> None:
+    made = press(store, screens(nq, "exact", pair=("n7", "n1")), Wish("ship", "Small."))
+    file = store.path.parent / FOLDER / made.name
+    assert results(file, study=nq, expect=made.content["sha256"]) == dict.fromkeys(TITLES, "passed")
+    statuses = {json.loads(line).get("status") for line in file.read_bytes().splitlines()}
+    assert statuses - {None} == {"exploratory"}
+
+
+OFFLINE = """
+import sys
+banned = ("socket", "ssl", "sqlite3", "pandas", "streamlit", "urllib.request")
+def hook(event, values):
+    if event.startswith(("socket.", "sqlite3.", "subprocess.", "urllib.")): raise SystemExit(f"not offline: {event}")
+sys.addaudithook(hook)
+from pathlib import Path
+from audit_core.verify.signoff import verify_signoff
+found = verify_signoff(Path(sys.argv[1]), study=Path(sys.argv[2]))
+print([name for name in banned if name in sys.modules], {check.result for check in found})
+"""
+
+
+def test_verifying_needs_no_network_and_no_database(reviewed: ReviewStore, current, nq: Path) -> None:
+    file = reviewed.path.parent / FOLDER / press(reviewed, current).name
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(file), str(nq)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[] "), done.stdout
+    assert "failed" not in done.stdout
 
 
 def test_the_same_press_twice_is_one_decision(reviewed: ReviewStore, current) -> None:
@@ -238,6 +283,7 @@ from pathlib import Path
 from audit_core.reviews import signoff
 from audit_core.reviews.store import ReviewStore
 from tests.core.test_reviews_signoff import press
+from tests.support import desk
 from tests.support.signing import screens
 step, path, study = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
@@ -273,6 +319,7 @@ from pathlib import Path
 from audit_core.errors import StorageError
 from audit_core.reviews.store import ReviewStore
 from tests.core.test_reviews_signoff import press
+from tests.support import desk
 from tests.support.signing import screens
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))

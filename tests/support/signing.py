@@ -18,15 +18,17 @@ from audit_core.study import Study
 AT = "2026-11-30T15:00:00.000Z"
 
 
-def screens(path: Path, kernel: str = "exact", needed: int = 1) -> Callable[[Fold], Screen]:
-    """What Summary shows of a study's endpoints, as a function of what stands."""
+def screens(
+    path: Path, kernel: str = "exact", needed: int = 1, pair: tuple[str, str] | None = None
+) -> Callable[[Fold], Screen]:
+    """What Summary shows of a study's endpoints or of another pair, as a function of what stands."""
     study = Study(path)
-    assert study.protocol.endpoints is not None
-    old, new = study.protocol.endpoints
+    old, new = pair or study.protocol.endpoints or ("", "")
     answers = arrays_of(study.protocol, study.dossiers())
     results = study.results() or {}
     rows = {e["name"]: as_row(from_record(e)) for e in results.get("estimates", [])}
-    rows = rows or {e.name: as_row(e) for e in explore.pair_estimates(answers, old, new)}
+    if not any(name.endswith(f"@{old}-{new}") for name in rows):
+        rows = {e.name: as_row(e) for e in explore.pair_estimates(answers, old, new)}
     table = explore.columns(answers, kernel, old, new)
 
     def current(fold: Fold) -> Screen:
@@ -38,7 +40,7 @@ def screens(path: Path, kernel: str = "exact", needed: int = 1) -> Callable[[Fol
             locks=[(lock.gate, lock.sha256) for lock in study.chain],
             estimates=[rows[name] for name in signed.estimate_names(answers.kernels, (old, new)) if name in rows],
             flips=[q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip],
-            rule=results.get("decision"),
+            rule=results.get("decision") if (old, new) == study.protocol.endpoints else None,
             needed=needed,
         )
 
