@@ -89,7 +89,7 @@ def _served(db: Path, reviews: Path, size: int) -> Presses:
     server = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait(f"{address}/_stcore/health")
+        wait(f"{address}/_stcore/health")
         return _pressed(address, size)
     finally:
         server.terminate()
@@ -135,7 +135,7 @@ def _press(page: object, key: str) -> bool:
     return True
 
 
-def _wait(address: str) -> None:
+def wait(address: str) -> None:
     for _ in range(600):
         try:
             with urllib.request.urlopen(address, timeout=2) as answer:

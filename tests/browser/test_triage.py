@@ -142,7 +142,7 @@ def test_forty_flips_by_keyboard_alone_with_a_crash_in_the_middle(at: Desk, fore
     acknowledged.append((shown, "both_wrong"))
     acknowledged += [at.judge(str(number % 6 + 1)) for number in range(21, 40)]
     expect(at.page.locator("#triage-progress")).to_have_text("40 of 40 reviewed")
-    expect(at.page.locator("#triage-saved")).to_contain_text("Every question of this queue has a verdict")
+    expect(at.page.locator("#triage-saved")).to_contain_text("Every question of this queue has your verdict")
     at.server.kill()
     at.server.start()
     assert at.verdicts() == acknowledged
@@ -402,7 +402,7 @@ def test_filters_and_search_narrow_and_clear(at: Desk) -> None:
 
 def test_an_empty_queue_says_why_and_links_to_others(at: Desk) -> None:
     at.open("?study=nq-400&queue=reviewed")
-    expect(at.page.locator("#triage-empty")).to_contain_text("No question has a verdict yet")
+    expect(at.page.locator("#triage-empty")).to_contain_text("No question has your verdict yet")
     at.page.get_by_role("button", name="EM lost").first.click()
     expect(at.page.locator("#triage-card")).to_contain_text("Question 1 of")
     at.page.get_by_text("Queue:").click()
