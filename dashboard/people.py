@@ -10,7 +10,8 @@ import streamlit as st
 
 from audit_core.errors import NotMeasurableError, Problem
 from audit_core.model import Estimate
-from audit_core.report.people import Checked, Corrected, Disagreement
+from audit_core.report.corrected import Corrected
+from audit_core.report.people import Checked, Disagreement
 from audit_core.results import as_row
 from audit_core.reviews.events import LABELS
 from audit_core.reviews.labels import MOVED, STILL

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from audit_core.errors import NotMeasurableError, Problem
 from audit_core.estimators import churn
+from audit_core.estimators.bounds import Settings
 from audit_core.kernels.semantic import SemanticKernel
+from audit_core.model import Estimate
 from audit_core.reviews.events import Event
 from audit_core.reviews.labels import DRAWN, IDENTICAL, MOVED, STILL, Asked, Place
 from audit_core.tensors import Answers
@@ -187,3 +189,20 @@ class Joined:
             name: [i for i, (on, own) in enumerate(zip(mask, self.stratum, strict=True)) if on and own == name]
             for name in DRAWN
         }
+
+
+def blank(joined: Joined, index: str, settings: Settings) -> Estimate:
+    """An estimate about people's labels, still without measure and value."""
+    found = joined.frame
+    return Estimate(
+        f"[{index}]@{found.old}-{found.new}",
+        "",
+        None,
+        None,
+        "pairs of answers",
+        settings.status("other", "judge"),
+        "semantic",
+        found.old,
+        found.new,
+        detail={"engine": f"{settings.draws} draws"},
+    )

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from audit_core.estimators import judges, people, stream
-from audit_core.estimators.bounds import Settings, bounded
+from audit_core.estimators.bounds import Settings
 from audit_core.model import Estimate
-from audit_core.report.labelled import OPEN, WORDS, Frame, Joined, Labels
+from audit_core.report.corrected import Corrected, corrected_by, sizes, uncorrected
+from audit_core.report.labelled import OPEN, Frame, Joined, Labels, blank
 from audit_core.reviews.events import Event
-from audit_core.reviews.labels import DRAWN, IDENTICAL, STILL, Asked, Place, Sample
+from audit_core.reviews.labels import Asked, Place, Sample
 
 Interval = tuple[Fraction, Fraction]
 
@@ -68,27 +69,6 @@ class Against:
     weighted: tuple[Fraction, Fraction, Fraction, Fraction] | None = None
     weighted_agreement: Estimate | None = None
     weighted_kappa: Estimate | None = None
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """Excess churn corrected by the labels of one person, or by the mean of all.
-
-    Attributes:
-        reviewer: Whose; empty for the mean over those who finished a question.
-        estimate: Its interval has the floor for errors that were not seen.
-        plain: The interval without it.
-        counted: Questions that enter, by stratum.
-        outside: Counted questions with a *cannot tell*.
-        extremes: The estimate if all those pairs were the same, and if all were different.
-    """
-
-    reviewer: str
-    estimate: Estimate
-    plain: Interval | None
-    counted: dict[str, int]
-    outside: int
-    extremes: tuple[Fraction, Fraction] | None
 
 
 @dataclass(frozen=True)
@@ -151,9 +131,9 @@ def check(
     names = list(joined.said)
     judge = joined.part.labels[found.judge]
     alpha = _alpha(joined, names, settings) if len(names) > 2 else None
-    corrected = [_corrected(joined, [name], settings) for name in names]
+    corrected = [corrected_by(joined, [name], settings) for name in names]
     if len(names) > 1:
-        corrected.append(_corrected(joined, names, settings))
+        corrected.append(corrected_by(joined, names, settings))
     return Checked(
         tuple(_progress(joined, name) for name in names),
         tuple(_weighted(joined, _against(joined, judge, "", name, settings), settings) for name in names),
@@ -161,7 +141,7 @@ def check(
         if len(names) == 2
         else (),
         alpha,
-        _uncorrected(found, settings),
+        uncorrected(found, settings),
         tuple(corrected),
         _disagreements(joined, judge),
     )
@@ -196,7 +176,7 @@ def _against(joined: Joined, labels: Labels, first: str, second: str, settings: 
     found = judges.agreement(rows, draws=settings.draws, seed=seed, tail=settings.tail)
     pairs, agreeing, one, other = (int(v) for v in rows.sum(0)) if len(rows) else (0, 0, 0, 0)
     both_same = (agreeing + one + other - pairs) // 2
-    base = _base(joined, f"{first}, {second}" if first else second, settings)
+    base = blank(joined, f"{first}, {second}" if first else second, settings)
     base = replace(base, population=found.questions, excluded=len(joined.ids) - found.questions)
     return Against(
         first,
@@ -216,33 +196,13 @@ def _weighted(joined: Joined, found: Against, settings: Settings) -> Against:
         strata.append((len(joined.frame.strata[name]), rows[np.array(mine, np.intp)[order]]))
     seed = f"{settings.seed}/people:{joined.frame.judge}:{found.second}:weighted"
     got = people.weighted(strata, draws=settings.draws, seed=seed, tail=settings.tail)
-    base = _base(joined, f"{found.second}, weighted", settings)
-    base = replace(base, population=sum(size for size, _ in strata), detail=base.detail | _sizes(counted))
+    base = blank(joined, f"{found.second}, weighted", settings)
+    base = replace(base, population=sum(size for size, _ in strata), detail=base.detail | sizes(counted))
     return replace(
         found,
         weighted=got.confusion,
         weighted_agreement=_named(base, "people_agreement", got.agreement, got.agreement_interval),
         weighted_kappa=_named(base, "people_kappa", got.kappa, got.kappa_interval),
-    )
-
-
-def _sizes(counted: Mapping[str, Sequence[int]]) -> dict[str, str]:
-    return {f"questions {WORDS[name]}": str(len(rows)) for name, rows in counted.items()}
-
-
-def _base(joined: Joined, index: str, settings: Settings) -> Estimate:
-    found = joined.frame
-    return Estimate(
-        f"[{index}]@{found.old}-{found.new}",
-        "",
-        None,
-        None,
-        "pairs of answers",
-        settings.status("other", "judge"),
-        "semantic",
-        found.old,
-        found.new,
-        detail={"engine": f"{settings.draws} draws"},
     )
 
 
@@ -274,90 +234,8 @@ def _alpha(joined: Joined, names: Sequence[str], settings: Settings) -> Estimate
         tail=settings.tail,
     )
     questions = int(((stacked >= 0).sum(2) > 1).any(1).sum())
-    base = replace(_base(joined, "all", settings), population=questions, excluded=len(joined.ids) - questions)
+    base = replace(blank(joined, "all", settings), population=questions, excluded=len(joined.ids) - questions)
     return replace(_named(base, "people_alpha", found.alpha, found.interval), unit="Krippendorff's α")
-
-
-def _uncorrected(found: Frame, settings: Settings) -> Estimate:
-    top, denominator = found.contrast.total
-    estimate = Estimate(
-        f"excess_churn[semantic]@{found.old}-{found.new}",
-        "excess_churn",
-        top,
-        denominator * found.size,
-        "agreement",
-        settings.status("other", "judge"),
-        "semantic",
-        found.old,
-        found.new,
-        population=found.size,
-        excluded=len(found.answers) - found.size,
-    )
-    values = found.contrast.scaled
-    return bounded(estimate, values, denominator, settings) if values.dtype != object else estimate
-
-
-def _corrected(joined: Joined, names: Sequence[str], settings: Settings) -> Corrected:
-    found = joined.frame
-    finished = {name: joined.finished(name) for name in names}
-    counted = joined.counted(np.logical_or.reduce(list(finished.values())))
-    own = {name: joined.contrasts(name) for name in names}
-    values = [_mean([own[name][i] for name in names if finished[name][i]]) for i in range(len(joined.ids))]
-    known = np.array([value is not None for value in values], np.bool_)
-    used = joined.by_stratum(counted & known)
-    result = people.corrected(found.judge_mean, _strata(joined, used, values))
-    outside = int((counted & ~known).sum())
-    index = "mean of people" if len(names) > 1 else names[0]
-    base = _base(joined, f"people: {index}", settings)
-    estimate = replace(
-        base,
-        name="excess_churn" + base.name,
-        measure="excess_churn",
-        numerator=None if result.value is None else result.value.numerator,
-        denominator=None if result.value is None else result.value.denominator,
-        unit="agreement",
-        interval=None if result.value is None else people.interval(result.value, result.floored, settings.tail),
-        reason=result.reason,
-        population=found.size,
-        excluded=len(found.answers) - found.size,
-        detail={"engine": "stratified difference, normal interval with a floor", **_sizes(used)},
-    )
-    extremes = None
-    if outside and result.value is not None:
-        at = joined.by_stratum(counted)
-        ends = []
-        for cannot in (1, 0):
-            filled = {name: joined.contrasts(name, cannot) for name in names}
-            all_of = [_mean([filled[name][i] for name in names if finished[name][i]]) for i in range(len(joined.ids))]
-            ends.append(people.corrected(found.judge_mean, _strata(joined, at, all_of)).value)
-        extremes = (ends[0], ends[1]) if ends[0] is not None and ends[1] is not None else None
-    return Corrected(
-        "" if len(names) > 1 else names[0],
-        estimate,
-        None if result.value is None else people.interval(result.value, result.variance, settings.tail),
-        {name: len(rows) for name, rows in used.items()},
-        outside,
-        extremes,
-    )
-
-
-def _mean(values: Sequence[Fraction | None]) -> Fraction | None:
-    known = [value for value in values if value is not None]
-    return sum(known, Fraction(0)) / len(known) if known else None
-
-
-def _strata(
-    joined: Joined, used: Mapping[str, Sequence[int]], values: Sequence[Fraction | None]
-) -> list[people.Stratum]:
-    """The drawn strata with what people say, and the questions with a single answer, of which no one need say it."""
-    found = joined.frame
-    out = []
-    for name in DRAWN:
-        judged = tuple(found.judged(joined.ids[i]) for i in used[name])
-        valued = tuple(value for i in used[name] if (value := values[i]) is not None)
-        out.append(people.Stratum(WORDS[name], len(found.strata[name]), judged, valued, floored=name == STILL))
-    alike = tuple(found.judged(question) for question in found.strata[IDENTICAL])
-    return [*out, people.Stratum(WORDS[IDENTICAL], len(alike), alike, (Fraction(0),) * len(alike))]
 
 
 def _disagreements(joined: Joined, judge: Any) -> tuple[Disagreement, ...]:
