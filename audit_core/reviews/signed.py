@@ -148,6 +148,8 @@ class Screen:
 
     def changes(self, later: Screen) -> list[str]:
         """What another screen shows that this one did not, in sentences; empty for the same."""
+        if self == later:
+            return []
         said = []
         if self.locks != later.locks:
             said.append("The study was loaded again and its last lock is another one.")
@@ -183,9 +185,17 @@ def screen(
         estimates: Rows of the read model or of `results.as_row`.
     """
     study_id = study["study_id"]
-    reviews = [fold.review(study_id, question, pair) for question in fold.questions(study_id, pair)]
-    events = {event.id: event for review in reviews for event in (*review.verdicts, review.ruling) if event}
+    # First, because other threads extend the fold meanwhile: what comes after it is then refused, never overlooked.
     moving = [event.id for event in moves(fold, study_id, pair)]
+    events: dict[int, Event] = {}
+    rulings: dict[str, Event] = {}
+    for who in fold.reviewers(study_id, pair):
+        for question, found in fold.standings(study_id, who, pair):
+            if found.verdict:
+                events[found.verdict.id] = found.verdict
+            if found.ruling and (question not in rulings or rulings[question].id < found.ruling.id):
+                rulings[question] = found.ruling
+    events |= {event.id: event for event in rulings.values()}
     return Screen(
         study_id, study["bundle"], *pair, kernel, study["verified"], needed, tuple(locks),
         tuple(map(shown, estimates)), tuple(flips), dict(rule) if rule else None,
@@ -236,14 +246,14 @@ def write(before: Screen, decision: Record) -> bytes:
 
     Args:
         before: What was on screen.
-        decision: The fields of the line ``decision`` but ``screen``.
+        decision: The fields of the line ``decision``.
 
     Raises:
         InputError: Text that no ledger can hold.
     """
     records = before.records()
     try:
-        lines = _chained([*records, {"kind": "decision", **decision, "screen": digest_of(records)}], before.last_lock)
+        lines = _chained([*records, {"kind": "decision", **decision}], before.last_lock)
         body = b"".join(lines)
         end: Record = {"kind": "end", "lines": len(lines), "sha256": sha256(body)}
         return body + encode({**end, "prev": sha256(lines[-1][:-1]), "seq": len(lines), "v": 1}) + b"\n"

@@ -99,7 +99,7 @@ def sign(
     now = current(fold)
     if changes := before.changes(now):
         raise ConflictError(_moved(changes))
-    earlier = decisions(fold, before.study_id, before.pair)
+    earlier, shown = decisions(fold, before.study_id, before.pair), now.digest
     decision = {
         "decision": wish.decision,
         "conditions": wish.conditions,
@@ -107,6 +107,7 @@ def sign(
         "by": person.name,
         "proved": person.proved,
         "at": at,
+        "screen": shown,
         "replaces": earlier[0].content["sha256"] if earlier else "",
     }
     data = signed.write(now, decision)
@@ -115,7 +116,7 @@ def sign(
     _place(store.path.parent / FOLDER, name, data)
     content = {
         "sha256": digest,
-        "screen": now.digest,
+        "screen": shown,
         "last_lock": now.last_lock,
         "standing": signed.standing(now.events),
         "conditions": wish.conditions,
@@ -125,7 +126,7 @@ def sign(
     saved = store.append(
         Entry(
             request_id=request_id, study_id=now.study_id, bundle=now.bundle, question_id="", reviewer=person.name,
-            kind="signoff", item_sha256=now.digest, at=at, old=now.old, new=now.new, kernel=now.kernel,
+            kind="signoff", item_sha256=shown, at=at, old=now.old, new=now.new, kernel=now.kernel,
             verdict=wish.decision, note=wish.reason, base_event=now.newest, subject=name,
             content=canonical(content).decode(),
         )
