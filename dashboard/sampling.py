@@ -46,7 +46,7 @@ def panel(comparison: Comparison, found: Checking, person: Person) -> None:
     if found.sample is None:
         display.empty(
             "No sample has been drawn.",
-            f"{count(most)} questions can be asked: {_of(strata, strata)}. A sample is drawn once, by the study's "
+            f"{count(most)} questions can be asked: {_each(strata)}. A sample is drawn once, by the study's "
             "seed, before the first label, and recorded.",
         )
     else:
@@ -81,6 +81,10 @@ def _needs(number: int) -> str:
 
 def _of(some: Mapping[str, int], strata: dict[str, int]) -> str:
     return " and ".join(f"{count(some[name])} of {count(strata[name])} {WORDS[name]}" for name in DRAWN)
+
+
+def _each(strata: Mapping[str, int]) -> str:
+    return " and ".join(f"{count(strata[name])} {WORDS[name]}" for name in DRAWN)
 
 
 def _draw(selection: Selection, found: Checking, most: int, person: Person) -> None:

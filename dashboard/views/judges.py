@@ -69,10 +69,10 @@ def _lead(comparison: Comparison, seconds: list[str], found: Checking | NotMeasu
     done = found.checked if isinstance(found, Checking) else None
     if done is not None:
         parts.append(people.sentence(done))
-    elif isinstance(found, Checking):
+    elif parts:
         parts.append("no person has checked it yet")
     if not parts:
-        return "Nobody has checked the judge: take every number by its labels as unproved."
+        return "Nobody has checked this judge on this study yet: take its labels as one opinion."
     text = "; ".join(parts)
     return text[0].upper() + text[1:] + "."
 
