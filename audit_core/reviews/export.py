@@ -10,6 +10,7 @@ from typing import Any
 
 from audit_core.digests import canonical
 from audit_core.reviews.fold import Fold
+from audit_core.reviews.team import Person
 
 EXPORTED = (
     "study_id",
@@ -65,6 +66,22 @@ def export(
     if question_ids is None:
         return sorted((row for rows in found.values() for row in rows), key=lambda row: row["event"])
     return [row for question_id in question_ids for row in found.get(question_id, [])]
+
+
+def visible_to(person: Person, rows: Sequence[Row]) -> list[Row]:
+    """Rows that a person may see: a reviewer's own, and others' on what they have judged themselves.
+
+    Adjudicators settle and viewers give no verdict, so both see everything.
+    """
+    if person.may("adjudicate") or not person.may("verdict"):
+        return list(rows)
+    own = {
+        (row["question_id"], row["old"], row["new"])
+        for row in rows
+        if row["reviewer"] == person.name and row["kind"] == "verdict"
+    }
+    return [row for row in rows if row["reviewer"] == person.name
+            or (row["question_id"], row["old"], row["new"]) in own]  # fmt: skip
 
 
 def as_jsonl(rows: Iterable[Row]) -> bytes:

@@ -91,8 +91,10 @@ class ReviewStore:
         with writing(self.path, self.timeout) as connection:
             for entry in entries:
                 known = connection.execute(
-                    "SELECT id FROM verdict_event WHERE request_id = ?", (entry.request_id,)
+                    "SELECT id, reviewer FROM verdict_event WHERE request_id = ?", (entry.request_id,)
                 ).fetchone()
+                if known and known["reviewer"] != entry.reviewer:
+                    raise ConflictError(_not_yours(entry))
                 accepted = entry if known else _with_kind(connection, entry)
                 if together and accepted.kind != entry.kind:
                     raise ConflictError(_moved_on(entry))
@@ -245,6 +247,15 @@ def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
             said if newest else "nothing",
             action="Look at the newer state, then decide again; nothing was saved.",
         )
+    )
+
+
+def _not_yours(entry: Entry) -> Problem:
+    return Problem(
+        "this press was recorded as somebody else's",
+        "a name for each press that nobody else has used",
+        entry.request_id,
+        action="Reload the page and press again; nothing was saved.",
     )
 
 

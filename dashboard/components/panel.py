@@ -75,8 +75,8 @@ def _details(desk: Desk, details: Details, off: bool, *, high: bool = True) -> s
 def _looking(desk: Desk) -> str:
     if desk.person.may("verdict"):
         return ""
-    why = desk.person.reason or "Your role is viewer: you may look at everything and record nothing."
-    return f'<div class="sa-banner info" role="status" id="triage-viewer">{escaped(why)}</div>'
+    return ('<div class="sa-banner info" role="status" id="triage-viewer">You may look at everything here and record '
+            "nothing.</div>")
 
 
 def _aside(desk: Desk) -> str:

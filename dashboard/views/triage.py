@@ -13,7 +13,7 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from audit_core.reviews.database import journal_mode
-from audit_core.reviews.export import as_csv, as_jsonl, export
+from audit_core.reviews.export import as_csv, as_jsonl, export, visible_to
 from audit_core.reviews.fold import NOTHING
 from audit_core.reviews.queues import Table
 from audit_core.reviews.store import JOURNAL
@@ -200,7 +200,8 @@ def _foot(study: str) -> None:
 
 
 def _export(write: Callable[[list[dict[str, Any]]], bytes], study: str) -> bytes:
-    return write(export(store().fold(), study))
+    visitor = identity.visitor()  # asked again: the page may be older than the team file
+    return write(visible_to(visitor.person, export(store().fold(), study)) if visitor.admitted else [])
 
 
 def _cause() -> None:

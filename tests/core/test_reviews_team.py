@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from audit_core.errors import StorageError
 from audit_core.reviews import memory
 from audit_core.reviews.events import VERDICTS, Entry, Event, chained
+from audit_core.reviews.export import export, visible_to
 from audit_core.reviews.fold import Fold, progress
 from audit_core.reviews.queues import Marks, Table, members
 from audit_core.reviews.store import ConflictError, ReviewStore
@@ -203,6 +204,22 @@ def test_a_group_is_all_or_nothing(store: ReviewStore) -> None:
     assert [s.event.group for s in store.append_group(group)] == ["g"] * 4
     assert all(saved.repeated for saved in store.append_group(group))
     assert len(store.events()) == len(store.journal.read()) == 5
+
+
+def test_a_press_of_somebody_else_is_refused(store: ReviewStore) -> None:
+    store.append(replace(BLANK, request_id="a", verdict="regression"))
+    with pytest.raises(ConflictError, match="somebody else"):
+        store.append(replace(BLANK, request_id="a", reviewer="ben", verdict="improvement"))
+    assert len(store.events()) == 1
+
+
+def test_an_export_shows_a_reviewer_others_only_where_they_have_judged() -> None:
+    found = fold(says("ada", "regression"), says("ben", "improvement"), says("ben", "improvement", question_id="q2"))
+    rows = export(found, "s")
+    assert [(r["reviewer"], r["question_id"]) for r in visible_to(Person("ada", "reviewer"), rows)] == [
+        ("ada", "q1"), ("ben", "q1")]  # fmt: skip
+    assert visible_to(Person("cleo", "adjudicator"), rows) == rows == visible_to(Person("vera", "viewer"), rows)
+    assert visible_to(Person("dan", "reviewer"), rows) == []
 
 
 FIRST_VERSION = (
