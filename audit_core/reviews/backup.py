@@ -18,7 +18,7 @@ from pathlib import Path
 
 from audit_core.errors import InputError, Problem, StorageError
 from audit_core.locks import sync_folder
-from audit_core.reviews import signoff
+from audit_core.reviews import proofs
 from audit_core.reviews.database import reading
 from audit_core.reviews.events import FIRST, Event
 from audit_core.reviews.store import ReviewStore, verified
@@ -96,7 +96,7 @@ def backup(path: Path, now: datetime, folder: Path | None = None, *, keep: int =
         finally:
             draft.unlink(missing_ok=True)
         sync_folder(place)
-        signoff.adopt(place / signoff.FOLDER, events_of(made), path.parent / signoff.FOLDER)
+        proofs.adopt(place / proofs.FOLDER, events_of(made), path.parent / proofs.FOLDER)
         for old in [file for file in copies(path, place) if file != made][max(keep - 1, 0) :]:
             old.unlink()
     return Copy(made, copy.events, copy.head)

@@ -7,7 +7,7 @@ from pathlib import Path
 from audit_core.digests import sha256_file
 from audit_core.errors import AuditError
 from audit_core.model import CheckResult
-from audit_core.reviews import signoff
+from audit_core.reviews import proofs
 from audit_core.reviews.backup import copies, events_of, sound
 from audit_core.reviews.events import DECISIONS, Event
 from audit_core.reviews.journal import Journal
@@ -37,7 +37,7 @@ def check(path: Path) -> list[CheckResult]:
     )
     say("R03", "Both media hold the same events", missing and f"{missing}. The next start completes them.", "Equal.")
     signed = [e for e in stored if e.kind in ("signoff", "kept") and e.verdict in DECISIONS]
-    lost = [e.subject for e in signed if not _proved(path.parent / signoff.FOLDER, e)]
+    lost = [e.subject for e in signed if not _proved(path.parent / proofs.FOLDER, e)]
     say("R04", "Every sign-off has its file, unchanged", f"Missing or changed: {', '.join(lost)}." if lost else "",
         f"{len(signed)} sign-offs.")  # fmt: skip
     newest = next(iter(copies(path)), None)
@@ -74,5 +74,5 @@ def _lines(path: Path) -> tuple[list[Event], str]:
 
 
 def _proved(folder: Path, event: Event) -> bool:
-    content, file = signoff.content_of(event), folder / event.subject
+    content, file = proofs.content_of(event), folder / event.subject
     return bool(content and file.name == event.subject and file.is_file() and sha256_file(file) == content["sha256"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from audit_core.errors import AuditError, InputError, Problem
-from audit_core.reviews import signoff
+from audit_core.reviews import proofs
 from audit_core.reviews.events import DECISIONS, FIRST, VERDICTS, Entry, Event, Kind, chained, checked
 from audit_core.reviews.fold import STACKED, Fold, aside_key
 from audit_core.reviews.journal import Journal
@@ -79,7 +79,7 @@ def merge(store: ReviewStore, paths: Sequence[Path], *, dry_run: bool = False) -
     else:
         store.extend(make)
         for (path, incoming), joined in zip(sources, found, strict=True):
-            joined.notes += signoff.adopt(store.path.parent / signoff.FOLDER, incoming, path.parent / signoff.FOLDER)
+            joined.notes += proofs.adopt(store.path.parent / proofs.FOLDER, incoming, path.parent / proofs.FOLDER)
     return found
 
 

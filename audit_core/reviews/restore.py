@@ -14,7 +14,7 @@ from pathlib import Path
 from audit_core.codec import CodecError, decode
 from audit_core.errors import InputError, Problem, StorageError
 from audit_core.locks import sync_folder
-from audit_core.reviews import signoff
+from audit_core.reviews import proofs
 from audit_core.reviews.backup import STAMP, events_of, link, sound, sync, told, vacuum
 from audit_core.reviews.events import Entry, Event, from_fields, intact
 from audit_core.reviews.merge import join, read
@@ -71,7 +71,7 @@ def restore(copy: Path, path: Path, now: datetime, *, exact: bool = False) -> Re
                 _swap(path, workshop, f"replaced-{now.strftime(STAMP)}", done, readable)
         finally:
             shutil.rmtree(workshop, ignore_errors=True)
-    done.notes += signoff.adopt(path.parent / signoff.FOLDER, events_of(path), copy.parent / signoff.FOLDER)
+    done.notes += proofs.adopt(path.parent / proofs.FOLDER, events_of(path), copy.parent / proofs.FOLDER)
     return done
 
 

@@ -6,27 +6,21 @@ could leave a decision without its proof.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from audit_core.digests import canonical, sha256
 from audit_core.errors import InputError, Problem, StorageError
-from audit_core.locks import sync_folder
 from audit_core.reviews import signed
 from audit_core.reviews.events import DECISIONS, LONGEST_NOTE, Entry, Event
 from audit_core.reviews.fold import Fold, Pair
+from audit_core.reviews.proofs import FOLDER, content_of, place
 from audit_core.reviews.signed import Screen
 from audit_core.reviews.store import ConflictError, ReviewStore
 from audit_core.reviews.team import Person, permit
-
-FOLDER = "signoffs"
-CONTENT = {"sha256", "screen", "last_lock", "standing", "conditions", "proved", "counts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +107,7 @@ def sign(
     data = signed.write(now, decision)
     digest = sha256(data)
     name = f"{_slug(before.study_id)}-{digest[:16]}.jsonl"
-    _place(store.path.parent / FOLDER, name, data)
+    place(store.path.parent / FOLDER, name, data)
     content = {
         "sha256": digest,
         "screen": shown,
@@ -139,19 +133,6 @@ def decisions(fold: Fold, study_id: str, pair: Pair) -> list[Signed]:
     found = [e for e in fold.of_kind(study_id, "signoff", "kept") if e.pair == pair and e.verdict in DECISIONS]
     found.sort(key=lambda event: (event.kind == "signoff", event.id), reverse=True)
     return [Signed(event, content) for event in found if (content := content_of(event)) is not None]
-
-
-def content_of(event: Event) -> dict[str, Any] | None:
-    """What a sign-off's event says about its file; None where it says nothing, as only a forged one does."""
-    try:
-        found = json.loads(event.content)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not set(found) >= CONTENT or not isinstance(found["counts"], dict):
-        return None
-    texts = all(type(found[name]) is str for name in CONTENT - {"counts", "proved"})
-    numbers = all(type(found["counts"].get(name)) is int for name in ("total", "reviewed", "disputed"))
-    return found if texts and numbers else None
 
 
 def outdated(decision: Signed, now: Screen, fold: Fold) -> list[str]:
@@ -198,37 +179,6 @@ def read(store: ReviewStore, decision: Signed) -> bytes:
             )
         )
     return data
-
-
-def adopt(target: Path, events: Iterable[Event], folder: Path) -> list[str]:
-    """Copy the files of sign-offs, checked, where they are not yet.
-
-    Args:
-        target: Folder that they go to.
-        events: Events that name them.
-        folder: Where they are.
-
-    Returns:
-        Sentences about files that could not be found.
-    """
-    missing = []
-    for event in events:
-        content = content_of(event)
-        if content is None or Path(event.subject).name != event.subject or event.verdict not in DECISIONS:
-            continue
-        if (target / event.subject).exists():
-            continue
-        try:
-            data = (folder / event.subject).read_bytes()
-        except OSError:
-            data = b""
-        if sha256(data) == content["sha256"]:
-            _place(target, event.subject, data)
-        else:
-            missing.append(
-                f"The file of a sign-off by {event.reviewer} ({event.subject}) is not beside the merged file."
-            )
-    return missing
 
 
 def _complete(wish: Wish, before: Screen) -> Wish:
@@ -284,37 +234,3 @@ def _verdicts(number: int) -> str:
 
 def _slug(study_id: str) -> str:
     return re.sub(r"[^a-z0-9_.-]+", "-", study_id.lower()).strip("-.")[:60] or "study"
-
-
-def _place(folder: Path, name: str, data: bytes) -> None:
-    """A read-only file, never over another one; it is durable when this returns.
-
-    Raises:
-        StorageError: The disk refuses.
-    """
-    target, draft = folder / name, folder / f".{name}.{os.getpid()}"
-    try:
-        folder.mkdir(exist_ok=True)
-        draft.unlink(missing_ok=True)
-        try:
-            with draft.open("xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fchmod(stream.fileno(), 0o444)
-                os.fsync(stream.fileno())
-            with contextlib.suppress(FileExistsError):  # named by its digest: the same bytes
-                os.link(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
-        sync_folder(folder)
-        sync_folder(folder.parent)
-    except OSError as error:
-        raise StorageError(
-            Problem(
-                "the sign-off cannot be written",
-                "a writable disk with free space",
-                str(error),
-                str(target),
-                "Free space or correct the rights, then sign again; nothing was signed.",
-            )
-        ) from error

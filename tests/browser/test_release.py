@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from audit_core.cli import main
 from audit_core.readmodel.load import load
-from audit_core.reviews.signoff import FOLDER
+from audit_core.reviews.proofs import FOLDER
 from audit_core.reviews.store import ReviewStore
 from audit_core.verify import verify
 from tests.support.server import Server

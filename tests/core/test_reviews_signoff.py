@@ -21,8 +21,9 @@ from audit_core.errors import InputError, StorageError
 from audit_core.reviews import signed
 from audit_core.reviews.events import chained
 from audit_core.reviews.merge import merge
+from audit_core.reviews.proofs import FOLDER
 from audit_core.reviews.signed import Screen
-from audit_core.reviews.signoff import FOLDER, Signed, Wish, decisions, outdated, read, sign
+from audit_core.reviews.signoff import Signed, Wish, decisions, outdated, read, sign
 from audit_core.reviews.store import ConflictError, ReviewStore
 from audit_core.reviews.team import Person, RefusedError
 from audit_core.verify.signoff import TITLES, verify_signoff
@@ -280,7 +281,7 @@ def test_a_merge_brings_the_file_along_and_still_knows_the_verdicts(reviewed, cu
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from audit_core.reviews import signoff
+from audit_core.reviews import proofs
 from audit_core.reviews.store import ReviewStore
 from tests.core.test_reviews_signoff import press
 from tests.support import desk
@@ -288,7 +289,7 @@ from tests.support.signing import screens
 step, path, study = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 if step == "before the link": os.link = die
-elif step == "before the folder is synced": signoff.sync_folder = die
+elif step == "before the folder is synced": proofs.sync_folder = die
 elif step == "before the event": ReviewStore.append = die
 press(ReviewStore(path), screens(study, "semantic", 2))
 """

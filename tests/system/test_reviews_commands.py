@@ -12,7 +12,8 @@ import pytest
 
 from audit_core.cli import main
 from audit_core.reviews.events import VERDICTS
-from audit_core.reviews.signoff import FOLDER, Wish, sign
+from audit_core.reviews.proofs import FOLDER
+from audit_core.reviews.signoff import Wish, sign
 from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person
 from tests.support.signing import AT, give, screens
