@@ -14,7 +14,7 @@ from audit_core.reviews.queues import COLUMNS, Marks, Mask, Table
 RANGES = ("contrast", "shared", "weight")
 FACTS = frozenset(COLUMNS) - {"numerator", "denominator", "weight"}
 PARAMETERS = ("only", "of", "tag", "fact", *RANGES, "verdict", "impact", "find")
-NONE = "none"
+NONE, ANY = "none", "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Filters:
         tags: Any of these.
         facts: Columns that must be above 0.
         ranges: Inclusive bounds by name of `RANGES`.
-        verdict: A verdict, or ``none`` for questions without one.
-        impact: An impact.
+        verdict: The verdict that counts for the question, ``any`` of them, or ``none`` where none counts yet.
+        impact: Its impact.
         find: Text in id, question or answers.
         problems: Sentences about parts that could not be understood.
     """
@@ -67,10 +67,14 @@ class Filters:
         for name, low, high in self.ranges:
             values = table.contrast if name == "contrast" else table[name]
             mask &= (values >= low - 1e-9) & (values <= high + 1e-9)
-        if self.verdict:
-            mask &= marks.verdict == (-1 if self.verdict == NONE else list(VERDICTS).index(self.verdict))
+        if self.verdict == NONE:
+            mask &= ~marks.settled
+        elif self.verdict == ANY:
+            mask &= marks.settled
+        elif self.verdict:
+            mask &= marks.outcome == list(VERDICTS).index(self.verdict)
         if self.impact:
-            mask &= marks.impact == list(IMPACTS).index(self.impact)
+            mask &= marks.outcome_impact == list(IMPACTS).index(self.impact)
         return mask
 
 
@@ -113,7 +117,7 @@ def parse(parameters: Mapping[str, Sequence[str]]) -> Filters:
         tags=tuple(parameters.get("tag") or ()),
         facts=facts,
         ranges=tuple(ranges),
-        verdict=word("verdict", [*VERDICTS, NONE]),
+        verdict=word("verdict", [*VERDICTS, NONE, ANY]),
         impact=word("impact", list(IMPACTS)),
         find=one("find") or "",
         problems=tuple(problems),

@@ -112,6 +112,8 @@ class Marks:
         given: Number of reviewers with a verdict.
         disputed: Reviewers said different things and nobody has settled it.
         settled: The verdict counts: enough agree, or an adjudicator has decided.
+        outcome: The verdict that counts, as position in `VERDICTS`, -1 for none; likewise its impact in
+            `outcome_impact`. A reviewer knows both of questions they have judged themselves only.
         aside: In quarantine.
         people: Of each reviewer, the questions with their verdict.
     """
@@ -120,7 +122,7 @@ class Marks:
         self.table, self.study_id, self.pair, self.person, self.team = table, study_id, pair, person, team
         self.today = today
         n = len(table)
-        self.verdict, self.impact = np.full(n, -1, np.int8), np.full(n, -1, np.int8)
+        self.verdict, self.impact, self.outcome, self.outcome_impact = (np.full(n, -1, np.int8) for _ in range(4))
         self.given = np.zeros(n, np.int16)
         self.disputed, self.settled, self.aside = (np.zeros(n, np.bool_) for _ in range(3))
         self.people: dict[str, Mask] = {}
@@ -131,7 +133,7 @@ class Marks:
         """Take in the events that are new since the last call."""
         if fold is not self._fold:
             self._fold, self._seen = fold, 0
-            self.verdict[:] = self.impact[:] = -1
+            self.verdict[:] = self.impact[:] = self.outcome[:] = self.outcome_impact[:] = -1
             self.given[:] = 0
             self.disputed[:] = self.settled[:] = self.aside[:] = False
             self.people = {}
@@ -162,7 +164,11 @@ class Marks:
         self.verdict[i] = _VERDICT_CODE[own.verdict] if own else -1
         self.impact[i] = _IMPACT_CODE[own.impact] if own else -1
         self.given[i], self.disputed[i] = len(review.verdicts), review.disputed
-        self.settled[i] = review.outcome(self.team.needed) is not None
+        counts = review.outcome(self.team.needed)
+        self.settled[i] = counts is not None
+        told = counts if own or not self.hides_outcomes else None
+        self.outcome[i] = _VERDICT_CODE[told.verdict] if told else -1
+        self.outcome_impact[i] = _IMPACT_CODE[told.impact] if told else -1
         by = {v.reviewer for v in review.verdicts}
         for who in by - self.people.keys():
             self.people[who] = np.zeros(len(self.table), np.bool_)
@@ -193,6 +199,11 @@ class Marks:
     def reviewed(self) -> Mask:
         """Questions with an own verdict."""
         return self.verdict >= 0
+
+    @property
+    def hides_outcomes(self) -> bool:
+        """Whether outcomes of questions that the person has not judged are hidden from them."""
+        return self.person.may("verdict") and not self.person.may("adjudicate")
 
     @property
     def to_settle(self) -> Mask:

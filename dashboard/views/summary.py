@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from audit_core.errors import AuditError
-from dashboard import data, display, sentences, state
+from dashboard import data, display, identity, sentences, state
 from dashboard.comparison import Comparison, compare
 from dashboard.components import release
 from dashboard.display import Markup, card, plain
@@ -176,7 +176,8 @@ def _progress(comparison: Comparison, flips: Row) -> None:
     except AuditError as error:
         display.banner(plain(error), "bad")
         return
-    said = found.by_verdict
+    said, needed = found.by_verdict, identity.team().needed
+    reviewed = "reviewed" if needed == 1 else f"settled, by {needed} who agree or a ruling"
     other = said["regression"] - found.high_impact_regressions
 
     def opens(number: int, **filters: str) -> Markup:
@@ -188,14 +189,20 @@ def _progress(comparison: Comparison, flips: Row) -> None:
 
     high = found.high_impact_regressions
     verdicts = [
-        ("reviewed", opens(found.reviewed, queue="reviewed"), ""),
+        (reviewed, opens(found.reviewed, verdict="any"), ""),
         ("regression, high impact", opens(high, verdict="regression", impact="high"), "bad" if high else ""),
         ("regression, other impact", opens(other, verdict="regression"), ""),
         two("improvement or acceptable", "improvement", "both_acceptable"),
         ("not a real change (judge error)", opens(said["not_a_real_change"], verdict="not_a_real_change"), ""),
         two("both wrong or cannot tell", "both_wrong", "cannot_tell"),
     ]
-    rows = verdicts if found.reviewed else [("reviewed", "not started", "")]
+    open_ = [
+        ("disputed, to be settled", opens(found.disputed, queue="disputed"), "bad"),
+        (f"begun, fewer than {plural(needed, 'verdict')}", count(found.begun), ""),
+    ]
+    started = found.reviewed or found.disputed or found.begun
+    rows = verdicts if started else [("reviewed", "not started", "")]
+    rows += [row for row, number in zip(open_, (found.disputed, found.begun), strict=True) if number]
     rows += [("invisible to accuracy", _invisible(comparison), "")]
     body = "".join(f"<tr><td>{label}</td><td class='n {tone}'>{value}</td></tr>" for label, value, tone in rows)
     share = f"{count(flips['numerator'])} of {count(flips['denominator'])}"

@@ -15,6 +15,7 @@ from audit_core.errors import StorageError
 from audit_core.reviews import memory
 from audit_core.reviews.events import VERDICTS, Entry, Event, chained
 from audit_core.reviews.export import export, visible_to
+from audit_core.reviews.filters import parse
 from audit_core.reviews.fold import Fold, progress
 from audit_core.reviews.queues import Marks, Table, members
 from audit_core.reviews.store import ConflictError, ReviewStore
@@ -95,7 +96,7 @@ def test_marks_follow_one_by_one_as_they_do_at_once(said: list[tuple[str, str, b
         found.add(chained(entry, found.last + 1, found.head))
         growing.follow(found)
     fresh = Marks(table, "s", PAIR, person, team, "2026-11-30").follow(found)
-    for name in ("verdict", "impact", "given", "disputed", "settled", "aside"):
+    for name in ("verdict", "impact", "given", "disputed", "settled", "aside", "outcome", "outcome_impact"):
         assert getattr(growing, name).tolist() == getattr(fresh, name).tolist()
     assert {who: m.tolist() for who, m in growing.people.items()} == {
         who: m.tolist() for who, m in fresh.people.items()
@@ -136,6 +137,28 @@ def test_tags_go_to_those_named_and_the_rest_is_shared_out() -> None:
     assert team.assigned("s", "q1", ["billing"]) == ("ada",)
     rest = {team.assigned("s", f"q{i}", []) for i in range(40)}
     assert rest == {("ada",), ("ben",)}
+
+
+def test_a_filter_by_verdict_means_the_one_that_counts() -> None:
+    table = Table({"question_id": ["q1", "q2", "q3"], "flip": [1] * 3, "tags": ["[]"] * 3})
+    found = fold(
+        says("ada", "regression", impact="high"), says("ben", "regression"),
+        says("ada", "improvement", question_id="q2"), says("ben", "both_wrong", question_id="q3"),
+        says("cai", "both_wrong", question_id="q3"),
+    )  # fmt: skip
+
+    def passing(person: Person, **parameters: str) -> list[str]:
+        marks = Marks(table, "s", PAIR, person, Team(needed=2), "2026-11-30").follow(found)
+        mask = parse({name: [value] for name, value in parameters.items()}).mask(table, marks, lambda _: set())
+        return [table.ids[i] for i in mask.nonzero()[0]]
+
+    ada, cleo = Person("ada", "reviewer"), Person("cleo", "adjudicator")
+    assert passing(cleo, verdict="any") == ["q1", "q3"]
+    assert passing(cleo, verdict="none") == ["q2"]
+    assert passing(cleo, verdict="both_wrong") == ["q3"]
+    assert passing(cleo, verdict="regression", impact="high") == ["q1"]
+    assert passing(ada, verdict="regression") == ["q1"]
+    assert passing(ada, verdict="both_wrong") == []  # she has not judged it, so she is not told
 
 
 def test_quarantine_hides_but_counts_until_it_ends() -> None:

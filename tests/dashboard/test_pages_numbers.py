@@ -107,6 +107,7 @@ LABELLED = {
 
 
 OUR_WORDS = {
+    "sampling.py": {"words"},  # with counts of ours
     "display.py": {"label"},  # of a folded table, a literal at every call
     "components/verdict_form.py": {"label(action)", "tooltip(action)", "f'Keep {words}: {name}'"},  # the key registry
     "views/triage.py": {"f'{QUEUES[name].label} · {counts[name]:,}'", "f'Verdicts as {name.upper()}'"},  # and queues
