@@ -86,7 +86,8 @@ def sign(
     """
     permit(person, "signoff")
     fold = store.fold()
-    known = next((e for e in fold.of_kind(before.study_id, "signoff") if e.request_id == request_id), None)
+    own = (e for e in fold.of_kind(before.study_id, "signoff") if e.reviewer == person.name)
+    known = next((e for e in own if e.request_id == request_id), None)
     if known is not None:
         return Signed(known, content_of(known) or {})
     wish = _complete(wish, before)

@@ -61,7 +61,7 @@ def section(comparison: Comparison) -> None:
             display.banner(plain(error), "bad")
             return
         if found:
-            _present(found[0], outdated(found[0], screen, fold), person)
+            _present(found[0], outdated(found[0], screen, fold), person, screen)
             _history(found, screen)
         else:
             display.block(
@@ -89,7 +89,7 @@ def _screen(comparison: Comparison) -> Callable[[Fold], Screen]:
     )  # fmt: skip
 
 
-def _present(decision: Signed, since: list[str], person: Person) -> None:
+def _present(decision: Signed, since: list[str], person: Person, screen: Screen) -> None:
     event = decision.event
     word = DECISIONS[str(event.verdict)]
     pills = pill(f"<b>{word}</b>", TONES[str(event.verdict)]) + (pill("Outdated", "warn") if since else "")
@@ -110,7 +110,21 @@ def _present(decision: Signed, since: list[str], person: Person) -> None:
     if since:
         ask = "An adjudicator can sign anew." if not person.may("signoff") else "Look at the page, then sign anew."
         display.banner(f"<b>This decision is outdated.</b> {' '.join(map(plain, since))} {ask}", "warn")
-    _download(decision)
+    if _sees_all(person, screen):
+        _download(decision)
+    else:
+        display.note(
+            "The signed file holds everyone's verdicts. You can download it once you have given yours on the same "
+            "questions, so that nobody is led by others."
+        )
+
+
+def _sees_all(person: Person, screen: Screen) -> bool:
+    """Whether somebody may see what others said: a reviewer only where they have judged themselves."""
+    if person.may("adjudicate") or not person.may("verdict"):
+        return True
+    own = {e.question_id for e in screen.events if e.reviewer == person.name and e.kind == "verdict"}
+    return own >= {event.question_id for event in screen.events}
 
 
 def _download(decision: Signed) -> None:

@@ -15,6 +15,7 @@ from audit_core.reviews.store import ReviewStore
 from audit_core.verify import verify
 from dashboard import identity, runtime
 from tests.support import desk
+from tests.support.signing import give
 
 APP = str(Path(__file__).parents[2] / "dashboard" / "app.py")
 
@@ -88,6 +89,21 @@ def test_a_reviewer_has_no_form_and_no_button(page, team: Path) -> None:
     at = page()
     assert "You cannot sign." in shown(at)
     assert not [button for button in at.button if (button.key or "").startswith("release")]
+
+
+def test_a_reviewer_gets_the_file_with_the_verdicts_of_others_after_their_own(page, team, tmp_path: Path) -> None:
+    store = ReviewStore(tmp_path / "reviews.db")
+    at = page()
+    screen = at.session_state["release-asked"].screen
+    for question in screen.flips[:2]:
+        give(store, screen, question, "local:ben", "regression")
+    press(fill(page()))
+    assert len(signed(tmp_path)) == 1
+    team.write_text('[people]\ncat = "reviewer"\n# no longer an adjudicator\n')
+    assert "so that nobody is led by others" in shown(page())
+    for question in screen.flips[:2]:
+        give(store, screen, question, "local:cat", "improvement")
+    assert "Anyone can check it without this dashboard" in shown(page())
 
 
 def test_a_study_that_was_loaded_anew_is_not_signed_unseen(page, team, db: Path, tmp_path: Path) -> None:
