@@ -201,7 +201,7 @@ def _progress(comparison: Comparison, flips: Row) -> None:
         (f"begun, fewer than {plural(needed, 'verdict')}", count(found.begun), ""),
     ]
     started = found.reviewed or found.disputed or found.begun
-    rows = verdicts if started else [("reviewed", "not started", "")]
+    rows = verdicts if found.reviewed else [(reviewed, "none yet" if started else "not started", "")]
     rows += [row for row, number in zip(open_, (found.disputed, found.begun), strict=True) if number]
     rows += [("invisible to accuracy", _invisible(comparison), "")]
     body = "".join(f"<tr><td>{label}</td><td class='n {tone}'>{value}</td></tr>" for label, value, tone in rows)
