@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 
 from benchmarks import browser, collecting, estimation, loading, machine, retrieval, reviewers
@@ -42,37 +44,60 @@ def main() -> int:
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
+    sections: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        for part in parts:
+            when = f"*Measured {date.today().isoformat()}; {machine.load()}.*"
+            heading, blank, *text = _measured(part, Path(name), say, small)
+            sections[heading] = [blank, when, "", *text]
+    print("\n".join(line for heading, text in sections.items() for line in (heading, *text)))
+    if not small:
+        REPORT.write_text(report(sections, REPORT.read_text("utf-8") if REPORT.is_file() else ""), encoding="utf-8")
+    return 0
+
+
+def _measured(part: str, folder: Path, say: Callable[[str], None], small: bool) -> list[str]:
+    if part == "estimation":
+        timings = estimation.measure(say, estimation.SIZES[:2] if small else estimation.SIZES)
+        peaks = estimation.memory(10_000 if small else estimation.SIZES[-1])
+        return estimation.written(timings, peaks, estimation.whole_study())
+    if part == "retrieval":
+        return retrieval.written(retrieval.measure(say, *((3_000, 20) if small else ())))
+    if part == "collecting":
+        sizes = (320, (200, 400)) if small else (collecting.CELLS, collecting.SIZES)
+        return collecting.written(collecting.measure(folder, say, *sizes))
+    if part == "loading":
+        answers = 20_000 if small else loading.ANSWERS
+        return loading.written(loading.measure(folder, say, answers), answers)
+    if part == "browser":
+        return browser.written(browser.measure(folder, say, browser.SIZES[:1] if small else browser.SIZES))
+    return reviewers.written(reviewers.measure(folder, say, *((3, 400, 4) if small else ())))
+
+
+def report(sections: Mapping[str, list[str]], before: str) -> str:
+    """The page: sections measured now, and those of the page before that were not."""
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for line in before.splitlines():
+        if line.startswith("## "):
+            heading = line
+            found[heading] = []
+        elif heading:
+            found[heading].append(line)
+    found.pop("## Targets", None)
+    found |= sections
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench` from one run. Times belong to the machine below; the ratios say more.",
+        "Written by `make bench`, or section by section by `python -m benchmarks PART`. Times belong to the machine below "
+        "and to the load that each section names; the ratios say more.",
         "",
         *(f"- {line}" for line in machine.described()),
         "",
     ]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if "estimation" in parts:
-            timings = estimation.measure(say, estimation.SIZES[:2] if small else estimation.SIZES)
-            peaks = estimation.memory(10_000 if small else estimation.SIZES[-1])
-            lines += estimation.written(timings, peaks, estimation.whole_study())
-        if "retrieval" in parts:
-            lines += retrieval.written(retrieval.measure(say, *((3_000, 20) if small else ())))
-        if "collecting" in parts:
-            sizes = (320, (200, 400)) if small else (collecting.CELLS, collecting.SIZES)
-            lines += collecting.written(collecting.measure(folder, say, *sizes))
-        if "loading" in parts:
-            answers = 20_000 if small else loading.ANSWERS
-            lines += loading.written(loading.measure(folder, say, answers), answers)
-        if "browser" in parts:
-            lines += browser.written(browser.measure(folder, say, browser.SIZES[:1] if small else browser.SIZES))
-        if "reviewers" in parts:
-            lines += reviewers.written(reviewers.measure(folder, say, *((3, 400, 4) if small else ())))
-    text = "\n".join([*lines, TARGETS])
-    print(text)
-    if not small and set(parts) == set(PARTS):
-        REPORT.write_text(text, encoding="utf-8")
-    return 0
+    for heading, text in found.items():
+        lines += [heading, *text, *([] if text[-1:] == [""] else [""])]
+    return "\n".join([*lines, TARGETS])
 
 
 if __name__ == "__main__":

@@ -14,22 +14,25 @@ PACKAGES = ("numpy", "scipy", "arch", "pandas", "pyarrow", "sqlite-utils", "stre
 
 
 def described() -> list[str]:
-    """One line a fact: processor, memory, system, versions, load."""
+    """One line a fact: processor, memory, system, versions."""
     packages = []
     for name in PACKAGES:
         try:
             packages.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             packages.append(f"{name} not installed")
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     return [
         f"Processor: {_cpu()}, {os.cpu_count()} cores",
         f"Memory: {_memory()}",
         f"System: {platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}, "
         f"SQLite {sqlite3.sqlite_version} (shell {_shell('sqlite3', '--version')}), {_shell('chromium', '--version')}",
         f"Packages: {', '.join(packages)}",
-        f"Load average at the start: {load} (other work on the machine makes every time longer; read the ratios)",
     ]
+
+
+def load() -> str:
+    """How busy the machine was when a measurement began; other work makes every time longer."""
+    return "load average at the start " + ", ".join(f"{value:.1f}" for value in os.getloadavg())
 
 
 def _cpu() -> str:
