@@ -89,8 +89,8 @@ def report(sections: Mapping[str, list[str]], before: str) -> str:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`, or section by section by `python -m benchmarks PART`. Times belong to the machine below "
-        "and to the load that each section names; the ratios say more.",
+        "Written by `make bench`, or section by section by `python -m benchmarks PART`. Times belong to the machine "
+        "below and to the load that each section names; the ratios say more.",
         "",
         *(f"- {line}" for line in machine.described()),
         "",
