@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from audit_core import __version__
 from audit_core.cli import collecting, commands, judging, reviewing, team
@@ -169,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     sub.set_defaults(run=commands.import_table)
-    _import_arguments(sub)
+    _import_arguments(sub, kinds)
 
     sub = command("load", commands.load, "Verify studies and load them into a database for the dashboard.")
     sub.add_argument("studies", metavar="STUDY", nargs="+")
@@ -235,7 +235,14 @@ def _model_path(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _import_arguments(parser: argparse.ArgumentParser) -> None:
+def _import_arguments(table: argparse.ArgumentParser, parsers: Any) -> None:
+    from audit_core.importers import logs
     from audit_core.importers.command import add_arguments
+    from audit_core.importers.kinds import KINDS
 
-    add_arguments(parser)
+    add_arguments(table)
+    for kind in KINDS.values():
+        sub = parsers.add_parser(kind.name, help=kind.what)
+        sub.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+        sub.set_defaults(run=commands.import_log, kind=kind)
+        logs.add_arguments(sub, kind)

@@ -237,6 +237,15 @@ def import_table(arguments: argparse.Namespace) -> Result:
     return facts, command.text(facts), 0
 
 
+def import_log(arguments: argparse.Namespace) -> Result:
+    """A study from the logs of another tool."""
+    from audit_core.importers import command, logs
+
+    with Progress("import", unit="byte") as progress:
+        facts = logs.run(arguments, arguments.kind, progress.count)
+    return facts, command.text(facts), 0
+
+
 def load(arguments: argparse.Namespace) -> Result:
     """Studies into SQLite."""
     facts = _load_studies([bundled.resolve(name) for name in arguments.studies], arguments.db, arguments.allow_failed)

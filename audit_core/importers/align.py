@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from audit_core.errors import Problem
+from audit_core.importers.sources import Source
 from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Staging
 from audit_core.importers.values import shown
 
@@ -29,7 +30,7 @@ class Alignment:
         conflicts: Cells claimed twice, likewise.
     """
 
-    def __init__(self, staging: Staging, ids: Sequence[str], states: Sequence[str], sources: Sequence[str]) -> None:
+    def __init__(self, staging: Staging, ids: Sequence[str], states: Sequence[str], sources: Sequence[Source]) -> None:
         self._staging, self._ids, self._states, self._sources = staging, ids, states, sources
         self.duplicates = 0
         self.conflicts: list[Problem] = []
@@ -52,7 +53,7 @@ class Alignment:
 
     def line(self, entry: Entry) -> str:
         """Where a row stands."""
-        return f"{self._sources[entry.source]}: line {entry.line}"
+        return str(self._sources[entry.source].at(entry.line))
 
     def _merge(self, rows: list[Entry]) -> Entry:
         first = rows[0]

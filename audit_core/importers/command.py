@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--number-repeats", action="store_true", help="rows of one question and state are repeats, in their order")
     add("--gold-separator", metavar="TEXT", help="split gold texts at this; without it they are never split")
     add("--delimiter", metavar="CHARACTER", help="of CSV files, such as ; or \\t")
+    add_study_arguments(parser)
+
+
+def add_study_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what every import asks about the study that comes out of it."""
+    add = parser.add_argument
     add("--states", action="append", default=[], metavar="A,B,…", help="the ladder in order; default: as they come")
     add("--endpoints", action="append", default=[], metavar="OLD,NEW", help="the primary pair of states")
     add("--closed-book", metavar="NAME", help="the state in which nothing was retrieved")
@@ -44,26 +51,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="check and report, write nothing")
 
 
-def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str, Any]:
-    """Run the command. The report is printed before anything is written: to stdout, or to stderr with ``--json``.
+def check_texts(args: argparse.Namespace, *more: str | None) -> None:
+    """Refuse options that are no text.
+
+    Raises:
+        InputError: One of them holds bytes that are not UTF-8.
+    """
+    for text in (args.closed_book, *args.states, *args.endpoints, *(args.unknown or ()), *more):
+        if text is not None and scrub(text)[1]:
+            raise InputError(Problem("an option is not valid text", "UTF-8", repr(text), action="Write it in UTF-8."))
+
+
+def imported(
+    args: argparse.Namespace, files: Sequence[Path], options: Options, progress: Progress | None
+) -> dict[str, Any]:
+    """Run an import. The report is printed before anything is written: to stdout, or to stderr with ``--json``.
 
     Returns:
         The report as one JSON object.
     """
-    # A word without = after --map is a file: argparse cannot tell where a list of pairs ends.
-    pairs = [item for item in args.map if "=" in item or not Path(item).exists()]
-    files = [*args.files, *(item for item in args.map if item not in pairs)]
-    origin = "file" if args.state_from_file else "folder" if args.state_from_folder else "column"
-    for text in (args.state, args.closed_book, *args.states, *args.endpoints, *(args.unknown or ())):
-        if text is not None and scrub(text)[1]:
-            raise InputError(Problem("an option is not valid text", "UTF-8", repr(text), action="Write it in UTF-8."))
-    options = Options(
-        mapping=tuple(pairs),
-        state=args.state,
-        state_from=origin,  # type: ignore[arg-type]
-        number_repeats=args.number_repeats,
-        gold_separator=args.gold_separator,
-        delimiter=args.delimiter,
+    options = replace(
+        options,
         states=tuple(args.states),
         endpoints=tuple(args.endpoints),
         closed_book=args.closed_book,
@@ -77,8 +85,29 @@ def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str,
     def show(report: ImportReport) -> None:
         print(described(report.as_json()), file=stream, flush=True)
 
-    report = import_table([Path(file) for file in files], Path(args.study), options, progress, show)
-    return report.as_json()
+    return import_table(files, Path(args.study), options, progress, show).as_json()
+
+
+def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str, Any]:
+    """Run the command.
+
+    Returns:
+        The report as one JSON object.
+    """
+    # A word without = after --map is a file: argparse cannot tell where a list of pairs ends.
+    pairs = [item for item in args.map if "=" in item or not Path(item).exists()]
+    files = [*args.files, *(item for item in args.map if item not in pairs)]
+    origin = "file" if args.state_from_file else "folder" if args.state_from_folder else "column"
+    check_texts(args, args.state)
+    options = Options(
+        mapping=tuple(pairs),
+        state=args.state,
+        state_from=origin,  # type: ignore[arg-type]
+        number_repeats=args.number_repeats,
+        gold_separator=args.gold_separator,
+        delimiter=args.delimiter,
+    )
+    return imported(args, [Path(file) for file in files], options, progress)
 
 
 def text(facts: Mapping[str, Any]) -> str:

@@ -46,6 +46,9 @@ class Coverage:
             mark = OK if cell.kind in (TEXT, BLANK) else ERROR
             marks[state][self._columns[state][cell.repeat]] = mark
         pattern = tuple("".join(row) for row in marks)
+        answered = [state for state, row in enumerate(pattern) if row.strip(MISSING)]
+        if len(answered) == 1 < len(pattern):
+            tally.add("questions_of_one_state", f"{shown(question_id)}: {shown(self.states[answered[0]])}")
         for state, row in enumerate(pattern):
             ok = row.count(OK)
             self.ok[state] += ok

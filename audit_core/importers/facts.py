@@ -10,6 +10,7 @@ from typing import Any
 from audit_core.digests import sha256
 from audit_core.errors import Problem
 from audit_core.importers import cells
+from audit_core.importers.sources import Place
 from audit_core.importers.staging import Staging
 from audit_core.importers.tally import Tally
 from audit_core.importers.values import plain, shown
@@ -37,7 +38,7 @@ class Facts:
         # A 64-bit mark of what came first; only where another mark comes are the texts themselves compared.
         self._texts, self._golds = array("q"), array("q")
 
-    def question(self, question_id: str, text: str | None, place: tuple[str, int]) -> int:
+    def question(self, question_id: str, text: str | None, place: Place) -> int:
         """Number of a question; its text must be the one that came first."""
         key = self.keys.get(question_id)
         if key is None:
@@ -53,7 +54,7 @@ class Facts:
             self._compare(key, question_id, text, mark, place)
         return key
 
-    def gold(self, key: int, raw: Sequence[Any], separator: str | None, place: tuple[str, int]) -> None:
+    def gold(self, key: int, raw: Sequence[Any], separator: str | None, place: Place) -> None:
         """Accepted answers of a question, from one column or several."""
         mark = hash(raw[0] if len(raw) == 1 and type(raw[0]) is str else repr(raw))
         if mark == self._golds[key]:
@@ -65,16 +66,16 @@ class Facts:
             except cells.UnreadableError as error:
                 # Another tool may have made true of the answer yes; guessing would score against a wrong gold.
                 action = "Write accepted answers as text, in quotes."
-                self.conflicts.append(Problem(f"unusable gold: {error}", where=_place(place), action=action))
+                self.conflicts.append(Problem(f"unusable gold: {error}", where=str(place), action=action))
                 return
             if separator and len(found) > 1 and isinstance(value, str):
                 self._tally.add("gold_split", f"{shown(value)} → {' | '.join(found)}")
             if cells.looks_like_a_list(value):
-                self._tally.add("gold_in_other_notation", f"{_place(place)}: {shown(value)}")
+                self._tally.add("gold_in_other_notation", f"{place}: {shown(value)}")
             aliases += found
         blank = sum(not alias.strip() for alias in aliases)
         if blank:
-            self._tally.add("blank_aliases", _place(place), count=blank)
+            self._tally.add("blank_aliases", str(place), count=blank)
         aliases = list(dict.fromkeys(alias for alias in aliases if alias.strip()))
         if not aliases:
             return
@@ -97,40 +98,36 @@ class Facts:
         for tag in cells.tags_of(value):
             self._staging.write("INSERT OR IGNORE INTO tag VALUES (?, ?)", key, tag)
 
-    def weight(self, key: int, value: Any, place: tuple[str, int]) -> None:
+    def weight(self, key: int, value: Any, place: Place) -> None:
         """Traffic weight of a question; the first that is a whole number."""
         try:
             weight = cells.whole_of(value)
         except cells.UnreadableError as error:
-            self._tally.add("unusable_weights", f"{_place(place)}: {error}")
+            self._tally.add("unusable_weights", f"{place}: {error}")
             return
         ((known,),) = self._staging.all("SELECT weight FROM question WHERE key = ?", key)
         if known is None:
             self._staging.write("UPDATE question SET weight = ? WHERE key = ?", weight, key)
         elif known != weight:
-            self._tally.add("different_weights", f"{_place(place)}: {weight} after {known}")
+            self._tally.add("different_weights", f"{place}: {weight} after {known}")
 
-    def _compare(self, key: int, question_id: str, text: str, mark: int, place: tuple[str, int]) -> None:
+    def _compare(self, key: int, question_id: str, text: str, mark: int, place: Place) -> None:
         ((known,),) = self._staging.all("SELECT text FROM question WHERE key = ?", key)
         if known is None:
             self._texts[key] = mark
             self._staging.write("UPDATE question SET text = ? WHERE key = ?", text, key)
         elif plain(known) == plain(text) or question_id == made_id(text):
-            self._tally.add("questions_laid_out_differently", f"{shown(question_id)} ({_place(place)})")
+            self._tally.add("questions_laid_out_differently", f"{shown(question_id)} ({place})")
         else:
             self._conflict("question", question_id, known, text, place)
 
-    def _conflict(self, what: str, question_id: str, known: Any, other: Any, place: tuple[str, int]) -> None:
+    def _conflict(self, what: str, question_id: str, known: Any, other: Any, place: Place) -> None:
         self.conflicts.append(
             Problem(
                 f"the id {shown(question_id)!r} has two {'questions' if what == 'question' else 'golds'}",
                 shown(repr(known), 120),
                 shown(repr(other), 120),
-                _place(place),
+                str(place),
                 "Align the files to one version of the data set; nothing was written.",
             )
         )
-
-
-def _place(place: tuple[str, int]) -> str:
-    return f"{place[0]}: line {place[1]}"

@@ -44,6 +44,19 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "understated.",
         "document_ids_with_several_texts": "{# document id stands|# document ids stand} for different texts within "
         "one question; if they are positions rather than ids, shared documents are overstated.",
+        "selective_redraw": "In {# state|# states} the questions that were asked more often than the others are those "
+        "whose first answers agreed (or differed, or failed): the noise floor is that of a choice of questions, and "
+        "excess churn is biased.",
+        "unfinished_logs": "{# log|# logs} did not finish; whatever is missing may not be missing by chance, and "
+        "every estimate is about the questions it reached.",
+        "invalidated_samples": "{# sample was|# samples were} invalidated by the people who ran the evaluation; "
+        "{it counts as an error|they count as errors}, outside every denominator.",
+        "missing_attachments": "{# answer refers|# answers refer} to a text that the log does not hold; the {cell "
+        "counts as an error|cells count as errors}.",
+        "object_answers": "{# answer is an object|# answers are objects}; compared as JSON text, so a difference in "
+        "a field that nobody reads counts as churn. Name the field: --map answer=PATH.",
+        "questions_of_one_state": "{# question is|# questions are} answered in one state only; {it says|they say} "
+        "nothing about churn, and {is|are} outside every comparison.",
         "lookalike_ids": "{# id differs|# ids differ} from another one only in case, width or spaces; they are kept "
         "apart, and easily confused.",
         "identical_questions": "{# question has|# questions have} the text of another one under another id; they are "
@@ -98,6 +111,14 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "no_repeat_column": "{# file has|# files have} no repeat column; each row is repeat 1 of its cell.",
         "repeats_numbered_here": "{# file has|# files have} no repeat column; repeats were numbered in the order of "
         "rows.",
+        "states_told_apart": "The states were told apart as the list says; --state-from or --state NAME=FILE says it "
+        "otherwise.",
+        "repeats_put_together": "The repeats of {# state|# states} come from several files or runs, numbered in their "
+        "order.",
+        "guessed_fields": "{# field was|# fields were} chosen by {its name|their names}; --map OURS=PATH says it "
+        "otherwise.",
+        "other_filters": "{# record repeats|# records repeat} a document under another filter; all filters start from "
+        "the same responses, which were read once.",
         "uneven_repeats": "The states have different numbers of repeats; every estimate uses all that a question has.",
         "no_gold": "The files hold no accepted answers: exact match, token F1 and transitions are not measured.",
         "no_evidence": "The files hold no evidence: changes cannot be compared with what was retrieved.",

@@ -120,7 +120,12 @@ def reason(error: Exception) -> str:
     return str(error)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object out of its pairs.
+
+    Raises:
+        ValueError: A key stands twice.
+    """
     value = dict(pairs)
     if len(value) != len(pairs):
         keys = [key for key, _ in pairs]
@@ -129,26 +134,29 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _number(text: str) -> Number:
+def number(text: str) -> Number:
+    """A number as it is written.
+
+    Raises:
+        ValueError: It is absurdly long.
+    """
     if len(text) > DIGITS_LIMIT:
         raise ValueError(f"a number of {len(text):,} characters")
     return Number(text)
 
 
 def _decimal(text: str) -> Number:
-    number = _number(text)
+    value = number(text)
     if isinf(float(text)):
         raise ValueError(f"the number {text} is out of range")
-    return number
+    return value
 
 
 def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_int=_number, parse_float=_decimal, parse_constant=_constant
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_int=number, parse_float=_decimal, parse_constant=_constant)
 
 
 def decode(text: str) -> Any:

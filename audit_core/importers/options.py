@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from audit_core.errors import InputError, Problem
@@ -11,7 +12,7 @@ from audit_core.normalize import RULES
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of ``import table``.
+    """Options of ``import table``, and of the kinds of logs.
 
     Attributes:
         mapping: ``column=name`` pairs, ours first.
@@ -27,6 +28,11 @@ class Options:
         title: Of the study; empty takes the folder's name.
         unknown: Answers that count as UNKNOWN.
         dry_run: Check and report, write nothing.
+        kind: Name of the tool whose logs these are; None for tables.
+        files: State of each file that was named with one; several files of a state are its repeats.
+        state_parts: What tells the states of a log apart, such as ``provider`` or a path in its records.
+        renamed: New name and found name of states.
+        duplicates: What several rows for one question are, where a log does not say: asked about, or repeats.
     """
 
     mapping: tuple[str, ...] = ()
@@ -42,6 +48,15 @@ class Options:
     title: str = ""
     unknown: tuple[str, ...] = ("UNKNOWN",)
     dry_run: bool = False
+    kind: str | None = None
+    files: tuple[tuple[str, Path], ...] = ()
+    state_parts: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    duplicates: Literal["ask", "repeats"] = "ask"
+
+    def named(self, path: Path) -> str | None:
+        """The state that was named for a file."""
+        return next((name for name, file in self.files if file == path), None)
 
     def check(self) -> None:
         """Refuse what cannot be meant.

@@ -11,7 +11,7 @@ from audit_core.importers import cells
 from audit_core.importers.columns import Plan
 from audit_core.importers.facts import Facts, made_id
 from audit_core.importers.options import Options
-from audit_core.importers.sources import Source
+from audit_core.importers.sources import Place, Source
 from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Staging
 from audit_core.importers.tally import Tally
 from audit_core.importers.values import ABSENT, Number, shown
@@ -68,17 +68,18 @@ class Reader:
         self._repeats: dict[str, int] = {}
         in_column = None if "state" in self._name else self.source.path.stem
         names = {"column": in_column, "file": self.source.path.stem, "folder": self.source.path.absolute().parent.name}
-        self._state_of_all = options.state or names[options.state_from]
+        # A kind of log joins what tells its states apart, the name of a file among it.
+        self._state_of_all = None if options.kind else options.state or names[options.state_from]
 
     def take(self, number: int, line: int, values: dict[str, Any]) -> None:
         """Keep one record, or count why it cannot be placed."""
-        place = self.source.name, line
+        place = self.source.at(line)
         try:
             key, number_id = self._question(values, place)
             self._facts(key, values, place)
             if self.holds_answers:
                 self.facts.asked[key] = 1
-                state = self._state(values, line)
+                state = self._state(values, place)
                 repeat = self._repeat(key, state, values)
                 kind, answer, error = self._answer(values, place)
                 evidence, single = self._evidence(values, place)
@@ -87,9 +88,9 @@ class Reader:
                           number_id, *self._call(values, place))
                 )  # fmt: skip
         except _UnplacedError as error:
-            self.tally.add(str(error), f"{self.source.name}: line {line}")
+            self.tally.add(str(error), place)
         except cells.UnreadableError as error:
-            self.tally.add("unreadable_values", f"{self.source.name}: line {line}: {error}")
+            self.tally.add("unreadable_values", f"{place}: {error}")
 
     def _value(self, values: dict[str, Any], column: str) -> Any:
         # A column that the file lacks has the name None, which no record has as a key.
@@ -101,7 +102,7 @@ class Reader:
         text = value if type(value) is str else cells.text_of(value)
         return text if text and not text.isspace() else None
 
-    def _question(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[int, int]:
+    def _question(self, values: dict[str, Any], place: Place) -> tuple[int, int]:
         text = self._text(values, "question")
         if "question_id" not in self._name:
             if text is None:
@@ -121,7 +122,7 @@ class Reader:
             self.tally.add("number_ids")
         return self.facts.question(str(raw), text, place), int(is_number)
 
-    def _facts(self, key: int, values: dict[str, Any], place: tuple[str, int]) -> None:
+    def _facts(self, key: int, values: dict[str, Any], place: Place) -> None:
         if not self._holds_facts:
             return
         raw: list[Any] = []
@@ -140,25 +141,27 @@ class Reader:
         if weight is not ABSENT and weight not in (None, ""):
             self.facts.weight(key, weight, place)
 
-    def _state(self, values: dict[str, Any], line: int) -> int:
+    def _state(self, values: dict[str, Any], place: Place) -> int:
         name = self._state_of_all or self._text(values, "state")
         if name is None:
             raise _UnplacedError("blank_states")
         number = self.states.get(name)
         if number is None:
-            if len(name) > STATE_LIMIT:
+            if len(name) > STATE_LIMIT and self.options.kind is None:
                 raise cells.UnreadableError(f"a state's name of {len(name):,} characters")
-            if len(self.states) == MOST_STATES:
+            # Parts that tell the states of logs apart are counted once it is known which of them do.
+            if len(self.states) == MOST_STATES and self.options.kind is None:
                 found = f"one more, {shown(name)!r}"
-                where = f"{self.source.name}: line {line}"
                 action = "Check which column is mapped to state."
-                raise InputError(Problem("too many states", f"at most {MOST_STATES}", found, where, action))
+                raise InputError(Problem("too many states", f"at most {MOST_STATES}", found, str(place), action))
             number = self.states[name] = len(self.states)
         return number
 
     def _repeat(self, key: int, state: int, values: dict[str, Any]) -> int:
         if "repeat" in self._name:
             raw = self._value(values, "repeat")
+            if type(raw) is int:  # a place in the order of a log, which is numbered later
+                return raw
             if raw is ABSENT or raw is None or raw == "":
                 raise _UnplacedError("blank_repeats")
             known = self._repeats.get(raw) if type(raw) is str else None
@@ -175,7 +178,7 @@ class Reader:
         self.counters[key, state] = self.counters.get((key, state), 0) + 1
         return self.counters[key, state]
 
-    def _answer(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[int, str | None, str | None]:
+    def _answer(self, values: dict[str, Any], place: Place) -> tuple[int, str | None, str | None]:
         raw = self._value(values, "answer")
         answer = raw if type(raw) is str else None if raw is ABSENT else cells.text_of(raw)
         if answer is None:
@@ -192,17 +195,17 @@ class Reader:
         word = "" if status is ABSENT or status is None else str(status).strip().casefold()
         if word not in _OK:
             if word not in _FAILED:
-                self.tally.add("unknown_statuses", f"{shown(word)} ({place[0]}: line {place[1]})")
+                self.tally.add("unknown_statuses", f"{shown(word)} ({place})")
             if kind == TEXT:
-                self.tally.add("answers_of_failed_calls", f"{place[0]}: line {place[1]}")
+                self.tally.add("answers_of_failed_calls", place)
             return FAILED, None, message or answer or f"status {word}"
         if message and kind != TEXT:
             return FAILED, None, message
         if message:
-            self.tally.add("answers_with_an_error_text", f"{place[0]}: line {place[1]}")
+            self.tally.add("answers_with_an_error_text", place)
         return kind, answer, message
 
-    def _evidence(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[str | None, int]:
+    def _evidence(self, values: dict[str, Any], place: Place) -> tuple[str | None, int]:
         if not self._holds_evidence:
             return None, 0
         raw = self._value(values, "evidence")
@@ -210,7 +213,7 @@ class Reader:
         # One text, not a list: a row of its own for each passage, as the dedicated columns have it.
         single = bool(found) and isinstance(raw, str) and found[0].text == raw  # type: ignore[index]
         if single and str(raw).lstrip().startswith(('["', "['", "[{", '{"', "{'")):
-            self.tally.add("evidence_in_other_notation", f"{place[0]}: line {place[1]}: {shown(str(raw))}")
+            self.tally.add("evidence_in_other_notation", f"{place}: {shown(str(raw))}")
         if self._by_passage:
             document_id, text = self._text(values, "passage_id"), self._text(values, "passage")
             if document_id is not None or text is not None:
@@ -221,7 +224,7 @@ class Reader:
         documents = [[p.document_id, p.score, p.title, self.staging.passage(p.text)] for p in found]
         return json.dumps(documents, ensure_ascii=False), int(single or self._by_passage)
 
-    def _call(self, values: dict[str, Any], place: tuple[str, int]) -> tuple[int | None, str | None, str | None]:
+    def _call(self, values: dict[str, Any], place: Place) -> tuple[int | None, str | None, str | None]:
         if not self._holds_calls:
             return None, None, None
         raw = self._value(values, "cached")
@@ -230,7 +233,7 @@ class Reader:
             try:
                 cached = cells.flag_of(raw)
             except cells.UnreadableError as error:
-                self.tally.add("unusable_cache_flags", f"{place[0]}: line {place[1]}: {error}")
+                self.tally.add("unusable_cache_flags", f"{place}: {error}")
         return None if cached is None else int(cached), self._text(values, "response_id"), self._text(values, "time")
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, Problem, StorageError
 from audit_core.importers.values import scrub
 
-Format = Literal["csv", "jsonl", "parquet"]
+Format = Literal["csv", "jsonl", "parquet", "json", "zip"]
 
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -24,6 +24,8 @@ FORMATS: dict[str, Format] = {
     ".pq": "parquet",
 }
 
+_LOGS: dict[str, Format] = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
+
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive or spreadsheet", "Save the sheet as CSV (UTF-8), or unpack the archive."),
     (b"\x1f\x8b", "a gzip file", "Unpack it first."),
@@ -32,6 +34,17 @@ _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "Save the sheet as CSV (UTF-8)."),
     (b"SQLite format 3\x00", "an SQLite database", "Export the table as CSV."),
 )
+
+
+class Place(NamedTuple):
+    """Where something stands; put into words only when somebody is told."""
+
+    name: str
+    unit: str
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.unit} {self.position}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,7 @@ class Source:
         size: Bytes.
         sha256: Digest of the bytes.
         stamp: Size and time of change while it was hashed; compared after reading.
+        unit: What its positions count: lines of a table, records of a log.
     """
 
     path: Path
@@ -53,6 +67,16 @@ class Source:
     size: int
     sha256: str
     stamp: tuple[int, int]
+    unit: str = "line"
+
+    @property
+    def label(self) -> str:
+        """The name without its ending."""
+        return self.name.removesuffix(self.path.suffix)
+
+    def at(self, position: int) -> Place:
+        """A position in the file."""
+        return Place(self.name, self.unit, position)
 
     def open(self) -> BinaryIO:
         """The bytes from their start."""
@@ -79,27 +103,29 @@ class Source:
             )
 
 
-def find(paths: Iterable[Path], skipped: Callable[[str, str], None]) -> list[Source]:
+def find(
+    paths: Iterable[Path], skipped: Callable[[str, str], None], kind: str | None = None, forms: Collection[str] = ()
+) -> list[Source]:
     """The files to read, folders searched by name order.
 
     Args:
         paths: Files and folders.
         skipped: Told what was left out and why.
+        kind: Name of the tool whose logs these are; None for tables.
+        forms: Formats in which that tool writes.
 
     Raises:
-        InputError: Something is missing, no readable table, or named twice.
+        InputError: Something is missing, of another format, or named twice.
         StorageError: The disk refuses.
     """
     files: list[Path] = []
     problems: list[Problem] = []
     for path in paths:
         if path.is_dir():
-            files += _inside(path, skipped)
+            files += _inside(path, skipped, kind is None)
         elif not path.is_file():
             found = "something that is no regular file" if path.exists() else "nothing"
-            problems.append(
-                Problem("no such file", "a CSV, JSONL or Parquet file", found, str(path), "Check the path.")
-            )
+            problems.append(Problem("no such file", "a readable file", found, str(path), "Check the path."))
         elif path.name.startswith("._"):
             skipped(path.name, "a hidden twin that archives made on a Mac hold")
         else:
@@ -111,12 +137,29 @@ def find(paths: Iterable[Path], skipped: Callable[[str, str], None]) -> list[Sou
         if count > 1
     ]
     if not files and not problems:
-        problems.append(
-            Problem("nothing to read", "at least one CSV, JSONL or Parquet file", "none", action="Name a file.")
-        )
+        problems.append(Problem("nothing to read", "at least one file of answers", "none", action="Name a file."))
     if problems:
         raise InputError(problems)
-    return [_source(path, name) for path, name in zip(files, _names(files), strict=True)]
+    sources = [_source(path, name, kind, forms) for path, name in zip(files, _names(files), strict=True)]
+    if kind is not None:
+        _distinct(sources)
+    return sources
+
+
+def _distinct(sources: list[Source]) -> None:
+    """Refuse one log under two names: as two repeats, or as two states, it would be a copy of itself."""
+    first: dict[str, Source] = {}
+    for source in sources:
+        if (twin := first.setdefault(source.sha256, source)) is not source:
+            raise InputError(
+                Problem(
+                    "two files hold the same bytes",
+                    "a log of its own in each file",
+                    twin.name,
+                    source.name,
+                    "Leave one of them out: a copy says nothing about repeat noise.",
+                )
+            )
 
 
 def _names(files: list[Path]) -> list[str]:
@@ -131,8 +174,10 @@ def _names(files: list[Path]) -> list[str]:
     return names
 
 
-def _inside(folder: Path, skipped: Callable[[str, str], None]) -> list[Path]:
+def _inside(folder: Path, skipped: Callable[[str, str], None], tables: bool) -> list[Path]:
     found: list[Path] = []
+    known = FORMATS.keys() if tables else {*_LOGS, ".eval", ".parquet"}
+    what = "CSV, JSONL or Parquet" if tables else "log"
     for base, folders, names in os.walk(folder):
         folders.sort()
         here = Path(base)
@@ -140,8 +185,8 @@ def _inside(folder: Path, skipped: Callable[[str, str], None]) -> list[Path]:
         for name in sorted(names):
             if name.startswith("."):
                 skipped(str(here / name), "a hidden file")
-            elif Path(name).suffix.lower() not in FORMATS:
-                skipped(str(here / name), "not a CSV, JSONL or Parquet file")
+            elif Path(name).suffix.lower() not in known:
+                skipped(str(here / name), f"not a {what} file")
             else:
                 found.append(here / name)
         if len(found) == count and not folders:
@@ -149,13 +194,14 @@ def _inside(folder: Path, skipped: Callable[[str, str], None]) -> list[Path]:
     return found
 
 
-def _source(path: Path, name: str) -> Source:
+def _source(path: Path, name: str, kind: str | None, forms: Collection[str]) -> Source:
     try:
         before = _stamp(path)
         with path.open("rb") as stream:
             start = stream.read(64)
-        form = _form(path, start)
-        source = Source(path, name, form, before[0], sha256_file(path), before)
+        form = _form(path, start) if kind is None else _log_form(path, start, kind, forms)
+        unit = "line" if form in ("csv", "jsonl") else "record"
+        source = Source(path, name, form, before[0], sha256_file(path), before, unit)
     except OSError as error:
         raise _unreadable(path, error) from error
     source.unchanged()
@@ -187,6 +233,26 @@ def _form(path: Path, start: bytes) -> Format:
             )
         )
     return known or ("jsonl" if text.startswith(b"{") else "csv")
+
+
+def _log_form(path: Path, start: bytes, kind: str, forms: Collection[str]) -> Format:
+    """Format of a tool's log, by its first bytes, and by its name where these leave it open."""
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    found: Format
+    if start.startswith(b"PK\x03\x04"):
+        found = "zip"
+    elif start.startswith(b"PAR1"):
+        found = "parquet"
+    elif text.startswith(b"{"):
+        found = "jsonl" if _LOGS.get(path.suffix.lower()) == "jsonl" else "json"
+    else:
+        found = "json" if text.startswith(b"[") else "csv"
+    foreign = next((what for magic, what, _ in _FOREIGN if start.startswith(magic)), "no text" if not text else found)
+    if found not in forms or (found == "csv" and foreign != "csv"):
+        expected = f"a file that {kind} writes: " + " or ".join("an .eval log" if f == "zip" else f for f in forms)
+        action = "Check the file, or name the kind that fits; for any other table: snapshot-audit import table."
+        raise InputError(Problem(f"not a file of {kind}", expected, foreign, str(path), action))
+    return found
 
 
 def _stamp(path: Path) -> tuple[int, int]:

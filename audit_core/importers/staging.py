@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -109,6 +109,35 @@ class Staging:
             yield from self._db.execute(sql)
         except sqlite3.OperationalError as error:
             raise _refused(error) from error
+
+    def settle(self, states: Sequence[int], ordered: bool) -> None:
+        """Put states together that turned out to be one: the repeats of a later one follow those of an earlier one.
+
+        Args:
+            states: Number of each state that was read → its number from now on.
+            ordered: The repeats of a question in a state are only in order; number them 1, 2, …
+        """
+        self._flush()
+        if ordered:
+            self.write(
+                "UPDATE entry SET repeat = number FROM (SELECT rowid AS id, row_number() OVER (PARTITION BY question, "
+                "state ORDER BY repeat, rowid) AS number FROM entry) WHERE entry.rowid = id"
+            )
+        offsets: list[tuple[int, int, int]] = []
+        last: dict[int, int] = {}
+        for state, low, high in self.all("SELECT state, min(repeat), max(repeat) FROM entry GROUP BY state"):
+            settled = states[state]
+            offset = last[settled] + 1 - low if settled in last else 0
+            last[settled] = high + offset
+            offsets.append((state, settled, offset))
+        if all(state == settled and not offset for state, settled, offset in offsets):
+            return
+        self.write("CREATE TEMP TABLE settled (old INTEGER PRIMARY KEY, state INTEGER, shift INTEGER)")
+        for row in offsets:
+            self.write("INSERT INTO settled VALUES (?, ?, ?)", *row)
+        self.write(
+            "UPDATE entry SET repeat = repeat + shift, state = settled.state FROM settled WHERE entry.state = old"
+        )
 
     def index(self) -> None:
         """All rows are in; index them by cell."""

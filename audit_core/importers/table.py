@@ -20,10 +20,12 @@ from audit_core.importers.facts import Facts
 from audit_core.importers.findings import findings
 from audit_core.importers.integrity import Integrity
 from audit_core.importers.jsonl import JsonlReader
+from audit_core.importers.kinds import KINDS, states
+from audit_core.importers.kinds.log import Kind, LogReader
 from audit_core.importers.ladder import ladder
 from audit_core.importers.options import Options
 from audit_core.importers.parquet import ParquetReader
-from audit_core.importers.reading import Reader
+from audit_core.importers.reading import MOST_REPEATS, MOST_STATES, Reader
 from audit_core.importers.report import ImportReport
 from audit_core.importers.sources import Source, find
 from audit_core.importers.staging import Staging
@@ -34,7 +36,7 @@ from audit_core.normalize import RULES
 
 Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and of how much (None where that is unknown)."""
-STEP = 5_000
+STEP, LOG_STEP = 5_000, 200
 
 
 def import_table(
@@ -99,7 +101,26 @@ class _Import:
 
     def read(self, files: Sequence[Path]) -> None:
         """All records of all files into the scratch database."""
-        self.sources = find(files, lambda name, why: self.tally.add("skipped_files", f"{name}: {why}"))
+        if self.options.kind is not None:
+            self._read_logs(files, KINDS[self.options.kind])
+        else:
+            self._read_tables(files)
+        if self.facts.conflicts:
+            raise InputError(self.facts.conflicts)
+        if not self.staging.rows:
+            action = "Check the mapping of columns; nothing was written."
+            reasons = [(f.sentence.rstrip("."), f.where) for f in findings(self.tally) if f.severity == "error"]
+            found = f"{sum(self.records):,} records"
+            raise InputError(
+                [Problem("no record can be used", "answers", found, ", ".join(s.name for s in self.sources), action)]
+                + [Problem(sentence, where=where, action="Correct the files.") for sentence, where in reasons]
+            )
+        if self.options.kind is not None:
+            self._settle(KINDS[self.options.kind])
+        self.staging.index()
+
+    def _read_tables(self, files: Sequence[Path]) -> None:
+        self.sources = find(files, self._skipped)
         mapping = columns.pairs(self.options.mapping)
         heads: list[headers.TableReader] = []
         for source in self.sources:
@@ -129,17 +150,46 @@ class _Import:
             for name in columns.plan(reader.seen, mapping).ignored:
                 self.tally.add("ignored_columns", f"{source.name}: {shown(name)}")
         headers.check_mapping(seen, mapping)
-        if self.facts.conflicts:
-            raise InputError(self.facts.conflicts)
-        if not self.staging.rows:
-            action = "Check the mapping of columns; nothing was written."
-            reasons = [(f.sentence.rstrip("."), f.where) for f in findings(self.tally) if f.severity == "error"]
-            found = f"{sum(self.records):,} records"
-            raise InputError(
-                [Problem("no record can be used", "answers", found, ", ".join(s.name for s in self.sources), action)]
-                + [Problem(sentence, where=where, action="Correct the files.") for sentence, where in reasons]
-            )
-        self.staging.index()
+
+    def _read_logs(self, files: Sequence[Path], kind: Kind) -> None:
+        self.sources = find(files, self._skipped, kind.name, kind.forms)
+        counters: dict[tuple[int, int], int] = {}
+        whole, before = sum(source.size for source in self.sources), 0
+        for index, source in enumerate(self.sources):
+            with closing(LogReader(kind, source, self.options, self.tally)) as reader:
+                rows = Reader(
+                    (index, source), columns.plan(reader.columns, []), (), self.options, self.facts, self.staging,
+                    self.tally, self.states, counters,
+                )  # fmt: skip
+                for number, line, values in reader.records():
+                    rows.take(number, line, values)
+                    if not number % LOG_STEP:
+                        self.progress("reading", before + reader.position, whole)
+                self.records.append(reader.count)
+            before += source.size
+            source.unchanged()
+
+    def _settle(self, kind: Kind) -> None:
+        """Name the states of logs, and number their repeats, now that all of them are known."""
+        found = states.settle(list(self.states), kind.states, self.options, self.sources)
+        names = list(dict.fromkeys(found.names))
+        if len(names) > MOST_STATES:
+            action = "Name what tells them apart: --state-from, or --state NAME=FILE."
+            raise InputError(Problem("too many states", f"at most {MOST_STATES}", f"{len(names):,}", action=action))
+        self.staging.settle([names.index(name) for name in found.names], kind.ordered)
+        counts = self.staging.all("SELECT count(DISTINCT repeat) FROM entry GROUP BY state")
+        most = max(count for (count,) in counts)
+        if most > MOST_REPEATS:
+            action = "Check which field tells the states apart: --state-from."
+            raise InputError(Problem("too many repeats", f"at most {MOST_REPEATS:,}", f"{most:,}", action=action))
+        self.states = {name: number for number, name in enumerate(names)}
+        self.tally.add("states_told_apart", f"by {' and '.join(found.parts)}: {', '.join(map(shown, names))}")
+        for name in names:
+            if (count := found.names.count(name)) > 1:
+                self.tally.add("repeats_put_together", f"{shown(name)}: {count} files or runs")
+
+    def _skipped(self, name: str, why: str) -> None:
+        self.tally.add("skipped_files", f"{name}: {why}")
 
     def check(self) -> ImportReport:
         """Everything that is checked before a study appears.
@@ -149,7 +199,7 @@ class _Import:
         """
         ids = list(self.facts.keys)
         names = list(self.states)
-        self.alignment = Alignment(self.staging, ids, names, [source.name for source in self.sources])
+        self.alignment = Alignment(self.staging, ids, names, self.sources)
         self.ladder, self.endpoints = ladder(names, self.options)
         positions = [self.ladder.index(name) for name in names]
         indices: list[list[int]] = [[] for _ in names]
