@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, judging, reviewing, team
+from audit_core.cli import collecting, commands, judging, nulls, reviewing, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -147,6 +147,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--old", help="old state (default: the first study's endpoints)")
     sub.add_argument("--new", help="new state")
 
+    nulls.add_arguments(command("aa", nulls.aa, nulls.HELP))
+
     sub = command("check-judge", judging.check_judge, "Compare a judge's labels with a reader's, sorted by hand.")
     sub.add_argument("study", metavar="STUDY")
     sub.add_argument("labels", metavar="LABELS", type=Path, nargs="*", help="filled sheets, one a reader")
@@ -175,6 +177,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("studies", metavar="STUDY", nargs="+")
     sub.add_argument("--db", type=Path, default=DEFAULT_DB, help="database file (default: %(default)s)")
     sub.add_argument("--allow-failed", action="store_true", help="load although a check failed; every page says so")
+    sub.add_argument("--add", action="store_true", help="keep the studies that are in the database already")
 
     reviewing.add_arguments(parsers, DEFAULT_REVIEWS)
 
