@@ -108,6 +108,8 @@ UNSEEN = Review()
 class Fold:
     """All standings, extended event by event.
 
+    One thread adds while others read: what they walk through is copied first, and nothing is named before it is there.
+
     Attributes:
         last: Number of the last event added.
         head: Its digest.
@@ -134,9 +136,9 @@ class Fold:
             shown.setdefault(event.subject or "gold", event)
         elif event.kind in STACKED:
             key = (event.study_id, event.reviewer, event.pair)
-            self._reviewers.setdefault((event.study_id, event.pair), {})[event.reviewer] = None
             of_reviewer = self._standings.setdefault(key, {})
             of_reviewer[event.question_id] = _after(of_reviewer.get(event.question_id, NOTHING), event)
+            self._reviewers.setdefault((event.study_id, event.pair), {})[event.reviewer] = None
             if event.kind in SPOKEN:
                 self._spoken.setdefault((event.study_id, event.pair), {})[event.question_id] = event.id
             if event.kind in ("verdict", "adjudicate"):
@@ -152,13 +154,13 @@ class Fold:
         """What this reviewer's events on a question and pair come to."""
         found = self._standings.get((study_id, reviewer, pair), {}).get(question_id, NOTHING)
         revealed = self._revealed.get((study_id, reviewer, question_id))
-        return replace(found, revealed=revealed) if revealed else found
+        return replace(found, revealed=dict(revealed)) if revealed else found
 
     def review(self, study_id: str, question_id: str, pair: Pair) -> Review:
         """What everyone has said about a question and pair."""
         standings = [
             self._standings[study_id, who, pair].get(question_id, NOTHING)
-            for who in self._reviewers.get((study_id, pair), ())
+            for who in self.reviewers(study_id, pair)
         ]
         verdicts = sorted((s.verdict for s in standings if s.verdict), key=lambda event: event.id)
         rulings = [s.ruling for s in standings if s.ruling]
@@ -174,13 +176,13 @@ class Fold:
 
     def pairs(self, study_id: str) -> list[Pair]:
         """Pairs of states on which something was recorded."""
-        return [pair for study, pair in self._reviewers if study == study_id]
+        return [pair for study, pair in list(self._reviewers) if study == study_id]
 
     def questions(self, study_id: str, pair: Pair) -> list[str]:
         """Questions on which anyone recorded something, in the order of the first events."""
         found: dict[str, None] = {}
         for who in self.reviewers(study_id, pair):
-            found.update(dict.fromkeys(self._standings[study_id, who, pair]))
+            found.update(dict.fromkeys(list(self._standings[study_id, who, pair])))
         return list(found)
 
     def standings(self, study_id: str, reviewer: str, pair: Pair) -> Iterator[tuple[str, Standing]]:

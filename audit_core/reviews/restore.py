@@ -17,7 +17,8 @@ from audit_core.locks import sync_folder
 from audit_core.reviews import proofs
 from audit_core.reviews.backup import STAMP, events_of, link, sound, sync, told, vacuum
 from audit_core.reviews.events import Entry, Event, from_fields, intact
-from audit_core.reviews.merge import join, read
+from audit_core.reviews.joining import join
+from audit_core.reviews.merge import read
 from audit_core.reviews.store import JOURNAL, ReviewStore
 
 

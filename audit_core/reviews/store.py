@@ -20,6 +20,7 @@ from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.database import reading, writing
 from audit_core.reviews.events import COLUMNS, FIRST, LATER, Entry, Event, chained, checked, from_fields, intact
 from audit_core.reviews.fold import SPOKEN, STACKED, Fold
+from audit_core.reviews.joining import join, lineage
 from audit_core.reviews.journal import CopyError, Journal
 
 JOURNAL = "verdicts.jsonl"
@@ -88,7 +89,9 @@ class ReviewStore:
         with contextlib.suppress(CopyError):  # told below, when this entry's own line is refused
             self.reconcile()
         found: list[tuple[int, bool]] = []
+        trail = self._fold.trail
         with writing(self.path, self.timeout) as connection:
+            _follows(connection, trail[-1] if trail else None, self.path)
             for entry in entries:
                 known = connection.execute(
                     "SELECT id, reviewer FROM verdict_event WHERE request_id = ?", (entry.request_id,)
@@ -101,13 +104,14 @@ class ReviewStore:
                 found.append((known[0] if known else insert(connection, accepted).id, bool(known)))
         numbers = [number for number, _ in found]
         events = {event.id: event for event in self._events("id BETWEEN ? AND ?", min(numbers), max(numbers))}
-        missing = [number for number in numbers if number not in events]
+        asked = {number: entry.request_id for number, entry in zip(numbers, entries, strict=True)}
+        missing = [n for n, request in asked.items() if n not in events or events[n].request_id != request]
         if missing:
             raise StorageError(
                 Problem(
                     "the verdict could not be read back",
                     f"event {missing[0]}",
-                    "nothing",
+                    "another one" if missing[0] in events else "nothing",
                     str(self.path),
                     "Save again.",
                 )
@@ -128,17 +132,20 @@ class ReviewStore:
         """
         with contextlib.suppress(CopyError):
             self.reconcile()
-        with writing(self.path, self.timeout) as connection:
-            rows = connection.execute("SELECT * FROM verdict_event ORDER BY id").fetchall()
-            stored = [_of_row(dict(row)) for row in rows]
-            verified(stored, 0, FIRST, self.path)
-            events = [insert(connection, entry) for entry in make(stored)]
+        events = self._extended(make)
         try:
             self.journal.append(events)
         except CopyError:
             self._reconciled = False
             raise
         return events
+
+    def _extended(self, make: Callable[[list[Event]], Iterable[Entry]]) -> list[Event]:
+        with writing(self.path, self.timeout) as connection:
+            rows = connection.execute("SELECT * FROM verdict_event ORDER BY id").fetchall()
+            stored = [_of_row(dict(row)) for row in rows]
+            verified(stored, 0, FIRST, self.path)
+            return [insert(connection, entry) for entry in make(stored)]
 
     def event(self, event_id: int) -> Event | None:
         """One event over a fresh connection; None where there is none."""
@@ -165,7 +172,10 @@ class ReviewStore:
             self._reconcile_if_possible()
             last = self.event(self._fold.last)
             if last is None or last.sha256 != self._fold.head:
-                self._fold = Fold()  # nothing yet, or another file has taken the place of the one read before
+                if self._fold.last:  # another file has taken the place of the one read before
+                    self._reconciled = False
+                    self._reconcile_if_possible()
+                self._fold = Fold()
             new = self.events(self._fold.last)
             verified(new, self._fold.last, self._fold.head, self.path)
             for event in new:
@@ -173,14 +183,14 @@ class ReviewStore:
             return self._fold
 
     def reconcile(self) -> None:
-        """Give each medium the events that only the other one holds; once for each store object.
+        """Give each medium the events that only the other one holds: once, and again where one of them is gone.
 
         Raises:
             CopyError: `verdicts.jsonl` cannot be written.
             StorageError: One of them is damaged, or the database cannot be written.
         """
         with self._reconciling:
-            if not self._reconciled or not self.path.is_file():
+            if not (self._reconciled and self.path.is_file() and self.journal.path.is_file()):
                 self._exchange()
                 self._reconciled = True
 
@@ -188,15 +198,13 @@ class ReviewStore:
         written = self.journal.read()
         stored = self.events()
         verified(stored, 0, FIRST, self.path)
-        requests = {event.request_id for event in stored}
-        missing = [event for event in written if event.request_id not in requests]
-        if missing:
-            with writing(self.path, self.timeout) as connection:
-                for event in missing:
-                    if not connection.execute(
-                        "SELECT 1 FROM verdict_event WHERE request_id = ?", (event.request_id,)
-                    ).fetchone():
-                        stored.append(insert(connection, event))
+        lost = lineage(written, {event.request_id for event in stored})
+        if lost:
+            try:
+                self._extended(lambda present: join(present, lost, JOURNAL).entries)
+            except InputError as error:
+                raise StorageError(error.problems) from error
+            stored = self.events()
         lines = {event.sha256 for event in written}
         self.journal.append([event for event in stored if event.sha256 not in lines])
 
@@ -248,6 +256,27 @@ def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
             action="Look at the newer state, then decide again; nothing was saved.",
         )
     )
+
+
+def _follows(connection: sqlite3.Connection, seen: Event | None, path: Path) -> None:
+    """Let a save pass that goes on from what was read.
+
+    Raises:
+        StorageError: Another file has taken the place of the one that was read.
+    """
+    if seen is None:
+        return
+    found = connection.execute("SELECT sha256 FROM verdict_event WHERE id = ?", (seen.id,)).fetchone()
+    if found is None or found[0] != seen.sha256:
+        raise StorageError(
+            Problem(
+                "the verdict store was replaced by another one",
+                f"event {seen.id} as it was read",
+                "another event" if found else "nothing",
+                str(path),
+                "Look at what stands now, then save again; nothing was saved.",
+            )
+        )
 
 
 def _not_yours(entry: Entry) -> Problem:

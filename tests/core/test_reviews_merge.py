@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from audit_core.errors import InputError, StorageError
 from audit_core.reviews.events import FIRST, VERDICTS, Entry, Event, chained, intact
 from audit_core.reviews.fold import Fold
-from audit_core.reviews.merge import join, merge, read, totals
+from audit_core.reviews.joining import join
+from audit_core.reviews.merge import merge, read, totals
 from audit_core.reviews.store import ReviewStore
 
 PAIR = ("n1", "n7")

@@ -20,8 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from audit_core.errors import InputError, StorageError
 from audit_core.reviews.database import wal_is_safe
-from audit_core.reviews.events import FIRST, VERDICTS, Entry, intact
-from audit_core.reviews.fold import progress
+from audit_core.reviews.events import FIRST, VERDICTS, Entry, chained, intact
+from audit_core.reviews.fold import Fold, progress
 from audit_core.reviews.store import ConflictError, ReviewStore
 
 ENTRY = Entry(
@@ -449,6 +449,91 @@ def test_many_threads_and_a_gapless_chain(tmp_path: Path) -> None:
     assert errors == []
     assert store.fold().last == 72
     assert {event.id for event in store.journal.read()} == set(range(1, 73))
+
+
+def test_a_second_medium_out_of_order_gives_the_same_history(store: ReviewStore) -> None:
+    """Two processes append their lines in another order than their numbers; a ruling still comes after what it saw."""
+    store.append(entry("r1"))
+    store.append(entry("r2", reviewer="local:ben", verdict="improvement"))
+    store.append(entry("r3", reviewer="local:cy", kind="adjudicate", verdict="improvement", base_event=2))
+    before, lines = store.events(), store.journal.path.read_bytes().splitlines(keepends=True)
+    store.journal.path.write_bytes(lines[2] + lines[0] + lines[1])
+    store.path.unlink()
+    again = ReviewStore(store.path)
+    assert again.fold().trail == before
+    assert again.fold().review("s", "q1", PAIR).ruled
+    assert len(again.journal.path.read_bytes().splitlines()) == 3
+
+
+def test_a_second_medium_that_is_lost_while_the_server_runs_is_written_anew(store: ReviewStore) -> None:
+    for number in range(3):
+        store.append(entry(f"r{number}", question_id=f"q{number}"))
+    store.journal.path.unlink()
+    store.append(entry("r3", question_id="q3"))
+    assert [event.request_id for event in store.journal.read()] == ["r0", "r1", "r2", "r3"]
+
+
+def test_an_old_copy_put_under_a_running_server_overrides_nothing(store: ReviewStore) -> None:
+    """What the copy lacks comes back from the second medium, before anything new or as a draft beside it."""
+    store.append(entry("r1", verdict="regression"))
+    copy = store.path.read_bytes()
+    store.append(entry("r2", verdict="improvement", base_event=1))
+    store.append(entry("r3", reviewer="local:ben"))
+    assert store.fold().last == 3
+    store.path.write_bytes(copy)
+    with pytest.raises(StorageError, match="replaced"):
+        store.append(entry("r4", verdict="both_wrong", base_event=2))
+    assert [event.request_id for event in store.fold().trail] == ["r1", "r2", "r3"]
+    assert store.append(entry("r4", verdict="both_wrong", base_event=2)).event.kind == "verdict"
+    assert ReviewStore(store.path).fold().standing("s", "q1", "local:me", PAIR).verdict.request_id == "r4"  # type: ignore[union-attr]
+
+
+def test_a_history_that_went_another_way_asks_its_author(store: ReviewStore) -> None:
+    """Another process, which never saw the newer events, goes on from an old copy: the newest verdict stands."""
+    store.append(entry("r1", verdict="regression"))
+    copy = store.path.read_bytes()
+    store.append(entry("r2", verdict="improvement", base_event=1))
+    store.path.write_bytes(copy)
+    other = ReviewStore(store.path)
+    other._reconciled = True  # as a process that was started before
+    other.append(entry("r3", verdict="both_wrong", base_event=1))
+    standing = ReviewStore(store.path).fold().standing("s", "q1", "local:me", PAIR)
+    assert standing.verdict is not None and standing.verdict.request_id == "r3"
+    assert standing.conflict is not None and standing.conflict.request_id == "r2"
+
+
+def test_reading_while_others_save_never_fails() -> None:
+    """One fold is shared by the threads of all sessions; `add` may run in one while another counts."""
+    before, prev, fold, failures, done = sys.getswitchinterval(), FIRST, Fold(), [], threading.Event()
+    events = []
+    for number in range(1, 3_000):
+        new = entry(f"r{number}", reviewer=f"local:{number}", question_id=f"q{number % 5}", old=f"n{number % 40}")
+        events.append(chained(new, number, prev))
+        prev = events[-1].sha256
+
+    def read() -> None:
+        while not done.is_set():
+            try:
+                for number in range(5):
+                    fold.review("s", f"q{number}", ("n1", "n7"))
+                fold.pairs("s")
+                progress(fold, "s", ["q1"], ("n1", "n7"))
+            except Exception as error:
+                failures.append(error)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for event in events:
+            fold.add(event)
+        done.set()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failures == []
 
 
 class Reviewing(RuleBasedStateMachine):
