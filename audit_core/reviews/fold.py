@@ -159,8 +159,7 @@ class Fold:
     def review(self, study_id: str, question_id: str, pair: Pair) -> Review:
         """What everyone has said about a question and pair."""
         standings = [
-            self._standings[study_id, who, pair].get(question_id, NOTHING)
-            for who in self.reviewers(study_id, pair)
+            self._standings[study_id, who, pair].get(question_id, NOTHING) for who in self.reviewers(study_id, pair)
         ]
         verdicts = sorted((s.verdict for s in standings if s.verdict), key=lambda event: event.id)
         rulings = [s.ruling for s in standings if s.ruling]
