@@ -48,7 +48,28 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rule", choices=list(RULES), default="nq_open/1", help="answer normalization (default: nq_open/1)")
     add("--title", default="", help="title of the study; default: the folder's name")
     add("--unknown", action="append", metavar="TEXT", help="answer that means UNKNOWN; repeatable (default: UNKNOWN)")
+    add("--run", action="append", default=[], metavar="STATE=FILE", dest="runs",
+        help="ranked lists of a state as its evidence: a TREC run or BEIR results; repeatable")  # fmt: skip
+    add("--run-depth", type=_positive, metavar="N", help="how many documents of each list the generator was given")
     add("--dry-run", action="store_true", help="check and report, write nothing")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
+    return int(text)
+
+
+def _runs(items: Sequence[str]) -> tuple[tuple[str, Path], ...]:
+    """``STATE=FILE`` pairs.
+
+    Raises:
+        InputError: One of them is none.
+    """
+    pairs = [item.rpartition("=") for item in items]
+    if bad := next((item for item, (name, _, file) in zip(items, pairs, strict=True) if not (name and file)), None):
+        raise InputError(Problem("no state or no file", "STATE=FILE", repr(bad), "--run", "Write both sides."))
+    return tuple((name, Path(file)) for name, _, file in pairs)
 
 
 def check_texts(args: argparse.Namespace, *more: str | None) -> None:
@@ -79,6 +100,8 @@ def imported(
         title=args.title,
         unknown=tuple(args.unknown or ("UNKNOWN",)),
         dry_run=args.dry_run,
+        runs=_runs(args.runs),
+        run_depth=args.run_depth,
     )
     stream = sys.stderr if getattr(args, "json", False) else sys.stdout
 

@@ -47,6 +47,11 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "selective_redraw": "In {# state|# states} the questions that were asked more often than the others are those "
         "whose first answers agreed (or differed, or failed): the noise floor is that of a choice of questions, and "
         "excess churn is biased.",
+        "ranks_all_equal": "{# list gives|# lists give} all documents one rank; ordered by score.",
+        "ranks_against_scores": "{# list has|# lists have} ranks that contradict the scores; ordered by score, as "
+        "evaluation tools do. Check which of the two the generator saw.",
+        "questions_without_run": "{# question has|# questions have} no list in the run of {its|their} state; nothing "
+        "is known of {its|their} evidence.",
         "unfinished_logs": "{# log|# logs} did not finish; whatever is missing may not be missing by chance, and "
         "every estimate is about the questions it reached.",
         "invalidated_samples": "{# sample was|# samples were} invalidated by the people who ran the evaluation; "
@@ -117,6 +122,8 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "order.",
         "guessed_fields": "{# field was|# fields were} chosen by {its name|their names}; --map OURS=PATH says it "
         "otherwise.",
+        "run_questions_unknown": "{# list of a run is|# lists of runs are} for questions that nobody answered, and "
+        "{was|were} left out.",
         "other_filters": "{# record repeats|# records repeat} a document under another filter; all filters start from "
         "the same responses, which were read once.",
         "uneven_repeats": "The states have different numbers of repeats; every estimate uses all that a question has.",

@@ -11,6 +11,7 @@ from itertools import combinations, groupby
 from operator import attrgetter
 
 from audit_core.importers.align import Alignment
+from audit_core.importers.redraw import Redraw
 from audit_core.importers.staging import BLANK, NO_KEY, NULL, TEXT, Entry
 from audit_core.importers.tally import Tally
 from audit_core.importers.values import lookalike, plain, shown
@@ -74,11 +75,13 @@ class Integrity:
     gold: int = 0
     evidence: int = 0
     texts: int = 0
+    redraws: list[Redraw] = field(default_factory=list)
     _forms: dict[int, str] = field(default_factory=dict)
     _questions: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.stats = [StateStats() for _ in self.states]
+        self.redraws = [Redraw() for _ in self.states]
 
     def question(self, question_id: str, text: str | None, gold: list[str]) -> None:
         """Take in a question: twins among the ids, equal texts, golds that a rule empties."""
@@ -101,7 +104,9 @@ class Integrity:
         for cell in cells:
             self._answer(cell)
         for number, group in groupby(cells, key=attrgetter("state")):
-            self._repeats(self.stats[number], list(group))
+            found = list(group)
+            self._repeats(self.stats[number], found)
+            self.redraws[number].observe(found)
         self._calls(cells)
 
     def finish(self) -> None:
@@ -119,6 +124,8 @@ class Integrity:
                 and stats.lead >= (2 * MOSTLY - 1) * stats.answers
             ):
                 self._one_answer(number, name, stats)
+            for words in self.redraws[number].chosen():
+                self.tally.add("selective_redraw", f"{shown(name)}: {words}")
             if stats.answers == 0:
                 self.tally.add("states_without_answers", shown(name))
 

@@ -32,6 +32,8 @@ class Options:
         files: State of each file that was named with one; several files of a state are its repeats.
         state_parts: What tells the states of a log apart, such as ``provider`` or a path in its records.
         renamed: New name and found name of states.
+        runs: State and file of ranked lists, which become the evidence of that state.
+        run_depth: How many documents of each list were read; None for all.
         duplicates: What several rows for one question are, where a log does not say: asked about, or repeats.
     """
 
@@ -52,11 +54,13 @@ class Options:
     files: tuple[tuple[str, Path], ...] = ()
     state_parts: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    runs: tuple[tuple[str, Path], ...] = ()
+    run_depth: int | None = None
     duplicates: Literal["ask", "repeats"] = "ask"
 
     def named(self, path: Path) -> str | None:
         """The state that was named for a file."""
-        return next((name for name, file in self.files if file == path), None)
+        return next((name for name, file in self.files if Path(file) == path), None)
 
     def check(self) -> None:
         """Refuse what cannot be meant.

@@ -13,7 +13,7 @@ from audit_core.digests import sha256_file
 from audit_core.errors import InputError, Problem, StorageError
 from audit_core.importers.values import scrub
 
-Format = Literal["csv", "jsonl", "parquet", "json", "zip"]
+Format = Literal["csv", "jsonl", "parquet", "json", "zip", "run"]
 
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -144,6 +144,24 @@ def find(
     if kind is not None:
         _distinct(sources)
     return sources
+
+
+def sidecar(path: Path) -> Source:
+    """A file beside the answers: a TREC run, or JSON.
+
+    Raises:
+        InputError: It is missing or empty.
+    """
+    if not path.is_file():
+        raise InputError(Problem("no such file", "a TREC run or BEIR results", "nothing", str(path), "Check the path."))
+    try:
+        stamp = _stamp(path)
+        with path.open("rb") as stream:
+            start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+        form: Format = "json" if start.startswith(b"{") else "run"
+        return Source(path, scrub(path.name)[0], form, stamp[0], sha256_file(path), stamp)
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def _distinct(sources: list[Source]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from audit_core.errors import InputError, Problem
-from audit_core.importers import columns, headers
+from audit_core.importers import columns, headers, runs
 from audit_core.importers.align import Alignment
 from audit_core.importers.build import build, protocol
 from audit_core.importers.coverage import Coverage
@@ -27,7 +27,7 @@ from audit_core.importers.options import Options
 from audit_core.importers.parquet import ParquetReader
 from audit_core.importers.reading import MOST_REPEATS, MOST_STATES, Reader
 from audit_core.importers.report import ImportReport
-from audit_core.importers.sources import Source, find
+from audit_core.importers.sources import Source, find, sidecar
 from audit_core.importers.staging import Staging
 from audit_core.importers.tally import Tally
 from audit_core.importers.values import shown
@@ -118,6 +118,22 @@ class _Import:
         if self.options.kind is not None:
             self._settle(KINDS[self.options.kind])
         self.staging.index()
+        self._attach_runs()
+
+    def _attach_runs(self) -> None:
+        """Evidence out of ranked lists that stand in files of their own."""
+        for name, path in self.options.runs:
+            if name not in self.states:
+                known = ", ".join(map(shown, self.states))
+                action = "Write --run STATE=FILE, with a state of the answers."
+                raise InputError(Problem("no such state", known, shown(name), "--run", action))
+            source = sidecar(Path(path))
+            lists = runs.attach(
+                self.staging, self.facts.keys, self.states[name], name, source, self.options.run_depth, self.tally
+            )
+            source.unchanged()
+            self.sources.append(source)
+            self.records.append(lists)
 
     def _read_tables(self, files: Sequence[Path]) -> None:
         self.sources = find(files, self._skipped)

@@ -238,3 +238,41 @@ def test_hostile_text_changes_no_terminal(tmp_path: Path, capsys: pytest.Capture
     output = capsys.readouterr()
     assert not {"\x1b", "\x07", "\u202e"} & set(output.out + output.err)
     assert "\\u001b" in output.out
+
+
+def redrawn(outcome: str, again: range, questions: int = 40) -> list[dict[str, str]]:
+    """Two repeats of each question, of which some failed, agree or differ; those of ``again`` have a third."""
+    table = []
+    for q in range(questions):
+        special = q in again
+        for repeat in range(1, 4 if special else 3):
+            alike = (outcome == "agreed") == special
+            row = {
+                "question_id": f"q{q}",
+                "state": "A",
+                "repeat": str(repeat),
+                "answer": f"an answer of some length to {q}" + ("" if alike else f" {repeat}"),
+                "error": "",
+            }
+            if outcome == "failed" and special and repeat == 1:
+                row |= {"answer": "", "error": "503"}
+            table.append(row)
+    return table
+
+
+@pytest.mark.parametrize("outcome", ["agreed", "differed", "failed"])
+def test_repeats_asked_again_by_choice(tmp_path: Path, outcome: str) -> None:
+    report, _ = imported(tmp_path, write_csv(tmp_path / "t.csv", redrawn(outcome, range(12))))
+    (found,) = [finding for finding in report.problems if finding.kind == "selective_redraw"]
+    assert f"12 of 12 questions with more than 2 repeats had {outcome}" in found.where
+    assert found.severity == "warning"
+
+
+def test_repeats_asked_again_of_no_choice(tmp_path: Path) -> None:
+    """A third repeat for every third question, whatever it had answered."""
+    table = redrawn("agreed", range(20))
+    table = [row for row in table if row["repeat"] != "3"]
+    table += [{**row, "repeat": "3"} for row in table if row["repeat"] == "2" and int(row["question_id"][1:]) % 3 == 0]
+    report, _ = imported(tmp_path, write_csv(tmp_path / "t.csv", table))
+    assert "selective_redraw" not in problems(report)
+    assert "missing_cells" in problems(report)
