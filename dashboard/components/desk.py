@@ -17,12 +17,14 @@ from audit_core.reviews import memory
 from audit_core.reviews.events import CAUSES, VERDICTS, Event
 from audit_core.reviews.fold import Pair, Review, Standing
 from audit_core.reviews.masking import BETTER, meant, sides
+from audit_core.reviews.team import Person, Team
 from dashboard.components.round import OWN, Compared, Round
 from dashboard.components.saving import Details, Shown
 
 __all__ = ["OWN", "Compared", "Desk", "item_of", "pairs_of"]
 
 Row = dict[str, Any]
+_OF_ANY_PAIR = ("quarantine", "release")
 
 
 def item_of(*names: object) -> str:
@@ -81,6 +83,18 @@ class Desk(Round):
         self.acked, self.last, self.unsaved, self.masked = other.acked, other.last, other.unsaved, other.masked
         self.full_evidence, self.epoch, self.own = other.full_evidence, other.epoch + 1, other.own
 
+    def sits(self, person: Person, team: Team) -> None:
+        """Somebody is at the desk; another name finds nothing of the one before, and their press counts for nobody."""
+        before = self.person.name
+        super().sits(person, team)
+        if person.name != before:
+            self.last = self.problem = None
+            self.unsaved, self.own, self.shown, self.chosen, self.opened = {}, {}, {}, {}, set()
+            self.grouping = self.unseen_too = False
+            self.together_details, self.epoch = Details(), self.epoch + 1
+            self.message = "Somebody else is at this desk now; what was pressed before is not saved for them."
+            self.gather_causes()
+
     def gather_causes(self) -> None:
         """Remember the cause tags that were used in this study."""
         standings = self.fold.standings(self.what.study_id, self.who, self.what.pair)
@@ -88,7 +102,10 @@ class Desk(Round):
         self.causes = list(dict.fromkeys(used))
 
     def history(self) -> list[Event]:
-        """What was recorded on the current question: by everyone where others may be seen, else by this person."""
+        """What was recorded on the current question: by everyone where others may be seen, else by this person.
+
+        A verdict on another pair of states is no part of it: there others may have spoken before this person.
+        """
         question = self.current or ""
         try:
             events = self.reviews.history(
@@ -97,7 +114,7 @@ class Desk(Round):
         except AuditError as error:
             self.unread = error
             return []
-        return [event for event in events if event.kind != "label"]
+        return [e for e in events if e.kind != "label" and (e.pair == self.what.pair or e.kind in _OF_ANY_PAIR)]
 
     @property
     def item(self) -> str:

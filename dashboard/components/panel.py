@@ -204,7 +204,8 @@ def words(desk: Desk, event: Event) -> str:
     if not event.verdict:
         verdict = "taken back" if event.kind == "retract" else "details only"
     else:
-        verdict = desk.words_of(event.verdict) if event.question_id == desk.current else VERDICTS[event.verdict]
+        here = event.question_id == desk.current and event.pair == desk.what.pair
+        verdict = desk.words_of(event.verdict) if here else VERDICTS[event.verdict]
     return verdict + (f", {event.impact} impact" if event.impact else "")
 
 

@@ -19,7 +19,9 @@ from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person, Role, Team
 from dashboard.components.desk import Compared, Desk, item_of, pairs_of
 from dashboard.components.group import members
+from dashboard.components.group_card import group_card
 from dashboard.components.key_log import Press
+from dashboard.components.panel import words
 from dashboard.components.presses import act
 from dashboard.components.saving import Details
 from tests.support.desk import TWINS
@@ -643,3 +645,57 @@ def test_shares_make_a_queue_of_ones_own(path: Path) -> None:
     seats[0].desk.refresh()
     assert {name: done for name, done, _ in Seat(path, "ada", team=team).at("q0", "flips").desk.people()} == {
         "ada": len(mine[0]), "ben": len(mine[1])}  # fmt: skip
+
+
+def test_the_history_of_a_question_is_that_of_its_pair(path: Path) -> None:
+    """On another pair of states others may have spoken where the own verdict is still to come; own words turn there."""
+    other = Compared("s", "b" * 64, "n1", "n3", "semantic")
+    ada = Seat(path, "ada", what=other).at("q0")
+    ada.press("verdict:both_wrong")
+    ben = Seat(path, "ben").at("q0")
+    ben.press("verdict:regression")
+    assert [event.reviewer for event in ben.at("q0").desk.history()] == ["ben"]
+    again = Seat(path, "ben", what=other, masked=True).at("q0")
+    assert again.desk.history() == []
+    again.press("aside", json.dumps({"reason": "flaky", "until": again.desk.today}))
+    assert [event.kind for event in again.at("q0").desk.history()] == ["quarantine"]
+    assert ada.at("q0").desk.history()[0].reviewer == "ada"
+
+
+def test_a_verdict_on_another_pair_gives_no_side_away(path: Path) -> None:
+    seat = Seat(path, "ada").at("q0")
+    seat.press("verdict:regression")
+    there = Seat(path, "ada", what=Compared("s", "b" * 64, "n1", "n3", "semantic"), masked=True)
+    there.desk.inherit(seat.desk)
+    there.desk.masked = True
+    there.at("q0")
+    assert there.desk.last is not None
+    assert words(there.desk, there.desk.last) == "Regression"
+
+
+def test_picked_questions_are_masked_like_single_ones(path: Path) -> None:
+    seat = Seat(path, "ada", masked=True).at("q0")
+    seat.press("pick")
+    seat.press("group")
+    assert "05:30" not in group_card(seat.desk)
+    assert "06:00" not in group_card(seat.desk)
+    seat.desk.masked = False
+    assert "05:30" in group_card(seat.desk)
+
+
+def test_whoever_sits_down_next_sees_nothing_of_the_one_before(path: Path) -> None:
+    seat = Seat(path, "ada", team=Team({"ada": "reviewer", "ben": "reviewer"}, needed=2)).at("q0")
+    seat.press("cause", item_of("cause", "stale document"))
+    seat.desk.causes.append("a cause of ada's")
+    seat.press("note", "what ada thinks")
+    seat.press("verdict:regression")
+    seat.press("pick")
+    seat.desk.unsaved[seat.desk.item] = ("improvement", Details(note="ada's"))
+    seat.desk.sits(Person("ben", "reviewer"), seat.desk.team)
+    seat.draw()
+    desk = seat.desk
+    assert (desk.last, desk.unsaved, desk.chosen, desk.own, desk.opened - {desk.current}) == (None, {}, {}, {}, set())
+    assert "a cause of ada's" not in desk.causes_offered().values()
+    assert "Somebody else" in desk.message
+    desk.sits(Person("ben", "viewer"), desk.team)  # another role, the same person
+    assert desk.current is not None
