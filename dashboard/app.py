@@ -18,10 +18,13 @@ page = st.navigation(
         st.Page(VIEWS / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "summary")
         for name in ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "judges", "ledger")
     ]
-    + [st.Page(VIEWS / "labels.py", title="Label pairs", url_path="labels", visibility="hidden")],
+    + [
+        st.Page(VIEWS / "importing.py", title="Import", url_path="import"),
+        st.Page(VIEWS / "labels.py", title="Label pairs", url_path="labels", visibility="hidden"),
+    ],
     position="top",
 )
-if shell.frame():
+if shell.frame(compares=page.url_path != "import"):
     try:
         page.run()
     except AuditError as error:

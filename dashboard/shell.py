@@ -21,14 +21,22 @@ ORIGINS = {
 }
 
 
-def frame() -> bool:
-    """Draw the frame; False where there is nothing that a page could show."""
+def frame(*, compares: bool = True) -> bool:
+    """Draw the frame; False where there is nothing that a page could show.
+
+    Args:
+        compares: The page shows a comparison; one that does not gets no pickers and needs no study.
+    """
     st.html(STYLE)
     st.logo(logo(st.context.theme.type == "dark"), size="large")
     visitor = identity.visitor()
     if not visitor.admitted:
         entrance.outside(visitor)
         return False
+    if not compares:
+        entrance.bar(visitor)
+        entrance.notices(visitor)
+        return True
     try:
         found = data.studies()
     except AuditError as error:
@@ -60,8 +68,8 @@ def _how() -> None:
     display.block(
         "<p>Build the database from one or more studies, then reload this page:</p>"
         f"<p><code>snapshot-audit load STUDY… --db {plain(runtime.database())}</code></p>"
-        '<p class="mut">Have answers in a file of your own? '
-        "<code>snapshot-audit import table FILE… --study DIR</code> makes a study of them.</p>"
+        '<p class="mut">Have answers in a file of your own? The page <a href="import">Import</a> makes a study of '
+        "them, as does <code>snapshot-audit import table FILE… --study DIR</code>.</p>"
     )
 
 

@@ -248,17 +248,18 @@ def import_log(arguments: argparse.Namespace) -> Result:
 
 def load(arguments: argparse.Namespace) -> Result:
     """Studies into SQLite."""
-    facts = _load_studies([bundled.resolve(name) for name in arguments.studies], arguments.db, arguments.allow_failed)
+    paths = [bundled.resolve(name) for name in arguments.studies]
+    facts = _load_studies(paths, arguments.db, arguments.allow_failed, arguments.add)
     text = table([[name, f"{count:,}"] for name, count in facts["rows"].items()], ["table", "rows"])
     return facts, text + "\n" + rule(f"{', '.join(facts['studies'])} → {facts['db']}"), 0
 
 
-def _load_studies(paths: list[Path], db: Path, allow_failed: bool) -> Facts:
+def _load_studies(paths: list[Path], db: Path, allow_failed: bool, add: bool = False) -> Facts:
     from audit_core.readmodel.load import load as build
     from audit_core.verify import verify as run_checks
 
     with Progress("load", unit="question") as progress:
-        loaded = build(paths, db, verifier=run_checks, allow_failed=allow_failed, progress=progress.count)
+        loaded = build(paths, db, verifier=run_checks, allow_failed=allow_failed, add=add, progress=progress.count)
     return {"db": loaded.db, "studies": loaded.studies, "rows": loaded.rows}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ def load(
     *,
     verifier: Verifier,
     allow_failed: bool = False,
+    add: bool = False,
     progress: Progress = lambda _what, _done: None,
 ) -> Loaded:
     """Build a database from studies and move it into place.
@@ -50,6 +52,7 @@ def load(
         db: Target; an older audit database there is replaced, any other file is not.
         verifier: The checks; nothing is loaded unverified.
         allow_failed: Load a study although a check failed; every page then says so.
+        add: Keep the studies that are in the target, as they were loaded.
         progress: Called along the way.
 
     Raises:
@@ -66,13 +69,15 @@ def load(
     _check_target(db)
     draft = db.with_name(f".{db.name}.{os.getpid()}.partial")
     draft.unlink(missing_ok=True)
+    adding = add and db.exists() and db.stat().st_size > 0
     try:
+        if adding:
+            shutil.copyfile(db, draft)
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
             with _no_collection():
-                _build(
-                    sqlite_utils.Database(connection, execute_plugins=False), paths, verifier, allow_failed, progress
-                )
+                built = sqlite_utils.Database(connection, execute_plugins=False)
+                _build(built, paths, verifier, allow_failed, progress, adding)
             counted = {
                 table: int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]) for table in TABLES
             }
@@ -153,8 +158,28 @@ def _check_target(db: Path) -> None:
         )
 
 
+def _kept(connection: sqlite3.Connection) -> dict[str, Path]:
+    """Ids and folders of the studies that stay."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            Problem(
+                "this database was made by another version",
+                f"schema {SCHEMA_VERSION}",
+                f"schema {version}",
+                action="Load all studies again, without --add.",
+            )
+        )
+    return {row[0]: Path(row[1]) for row in connection.execute("SELECT study_id, path FROM study")}
+
+
 def _build(
-    db: sqlite_utils.Database, paths: Sequence[Path], verifier: Verifier, allow_failed: bool, progress: Progress
+    db: sqlite_utils.Database,
+    paths: Sequence[Path],
+    verifier: Verifier,
+    allow_failed: bool,
+    progress: Progress,
+    adding: bool,
 ) -> None:
     # The draft is thrown away when anything fails, so it needs no journal and no sync before the end.
     connection = db.conn
@@ -162,10 +187,13 @@ def _build(
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("BEGIN")
-    for table, definition in TABLES.items():
-        suffix = " STRICT, WITHOUT ROWID" if table in WITHOUT_ROWID else " STRICT"
-        db.execute(f'CREATE TABLE "{table}" ({definition}){suffix}')
     seen: dict[str, Path] = {}
+    if adding:
+        seen = _kept(connection)
+    else:
+        for table, definition in TABLES.items():
+            suffix = " STRICT, WITHOUT ROWID" if table in WITHOUT_ROWID else " STRICT"
+            db.execute(f'CREATE TABLE "{table}" ({definition}){suffix}')
     failed: list[Problem] = []
     for path in paths:
         study = Study(path)
@@ -198,10 +226,10 @@ def _build(
         Loader(db, Study(path, "failed" if bad else "verified"), path, checks, progress).run()
     if failed:
         raise VerificationError(failed)
-    for table, indexes in INDEXES.items():
+    for table, indexes in () if adding else INDEXES.items():
         for number, index in enumerate(indexes):
             db.execute(f'CREATE INDEX "ix_{table}_{number}" ON "{table}" ({index})')
-    for name, query in VIEWS.items():
+    for name, query in () if adding else VIEWS.items():
         db.create_view(name, query)
     broken = connection.execute("PRAGMA foreign_key_check").fetchone()
     if broken:
