@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
-from benchmarks import browser, collecting, estimation, loading, machine, retrieval, reviewers
+from benchmarks import browser, collecting, estimation, importing, loading, machine, retrieval, reviewers
 
 REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-PARTS = ("estimation", "retrieval", "collecting", "loading", "browser", "reviewers")
+PARTS = ("estimation", "retrieval", "collecting", "loading", "importing", "browser", "reviewers")
 
 
 TARGETS = """## Targets
@@ -26,6 +26,7 @@ What this project set out to reach; where the tables above are over a target, it
 - Collection with 32 calls under way and 500 ms an answer: 90 % of the ideal rate with every call durable; memory does
   not grow with the number of cells.
 - Loading 1,000,000 answers: at most 3 times the shell's import of the same rows.
+- Importing 1 GB of promptfoo or Inspect logs: at most 1 GB resident, at least half as fast as reading the JSON alone.
 - Keypress to next question: median at most 120 ms, 95th percentile at most 300 ms; first paint of Summary at most 3 s.
 - Twenty reviewers at once on 10,000 questions: 95th percentile at most 300 ms, no lost and no doubled verdict.
 """
@@ -69,6 +70,8 @@ def _measured(part: str, folder: Path, say: Callable[[str], None], small: bool) 
     if part == "loading":
         answers = 20_000 if small else loading.ANSWERS
         return loading.written(loading.measure(folder, say, answers), answers)
+    if part == "importing":
+        return importing.written(importing.measure(folder, say, 20 << 20 if small else importing.SIZE))
     if part == "browser":
         return browser.written(browser.measure(folder, say, browser.SIZES[:1] if small else browser.SIZES))
     return reviewers.written(reviewers.measure(folder, say, *((3, 400, 4) if small else ())))

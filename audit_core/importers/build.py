@@ -12,7 +12,7 @@ from pathlib import Path
 from audit_core.importers.align import Alignment
 from audit_core.importers.options import Options
 from audit_core.importers.sources import Source
-from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Staging
+from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Passages, Staging
 from audit_core.importers.values import scrub
 from audit_core.model import Cell, Document, Evidence, Finding, Gold, Question, State
 from audit_core.protocol import Protocol
@@ -132,7 +132,7 @@ def build(
         questions=questions,
         cells=cells(),
         evidence=evidence() if staging.all("SELECT 1 FROM entry WHERE evidence IS NOT NULL LIMIT 1") else (),
-        passages=dict(staging.stream("SELECT sha256, text FROM passage")),
+        passages=Passages(staging),
         gold=gold,
         findings=findings,
         created=created,

@@ -173,6 +173,8 @@ def _document(item: Any) -> Passage:
         return passage(None if is_text else str(item), str(item) if is_text else None)
     if not isinstance(item, dict):
         raise UnreadableError(f"{_what(item)} where a document is expected")
+    if len(item) == 1 and isinstance(text := item.get("text"), str):
+        return passage(None, str(text))
     found = {field: text_of(next((item[key] for key in keys if key in item), None)) for field, keys in _KEYS.items()}
     return passage(found["document_id"], found["text"], found["score"], found["title"] or "")
 

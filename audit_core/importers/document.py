@@ -14,7 +14,8 @@ from audit_core.importers.jsonl import number, unique
 CHUNK = 1 << 20
 RECORD_LIMIT = 64 << 20
 """Largest single record, in bytes or characters; a larger one is no record of one answer."""
-DEPTH_LIMIT = 200
+ESCAPE, HALVES = "\\u", ("\\ud", "\\uD")
+"""How the escape of half a character begins; without one a value holds no lone surrogate."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TAIL = 16
 """An error so close to the end of what was read may only mean that the rest is still to come."""
@@ -35,31 +36,9 @@ def decode(text: str) -> Any:
         ValueError: Not JSON, a key twice, or nested too deep.
     """
     try:
-        value = _DECODER.decode(text)
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    check_depth(value)
-    return value
-
-
-def check_depth(value: Any) -> None:
-    """Refuse what only an attack nests so deep.
-
-    Raises:
-        ValueError: It is.
-    """
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > DEPTH_LIMIT:
-            raise ValueError(f"nested deeper than {DEPTH_LIMIT}")
-        level = [
-            child
-            for item in level
-            if type(item) in (dict, list)
-            for child in (item.values() if type(item) is dict else item)
-            if type(child) in (dict, list)
-        ]
 
 
 class Document:
@@ -73,6 +52,7 @@ class Document:
 
     Attributes:
         position: How many bytes were read so far.
+        escaped: Whether the last value may hold half a character.
     """
 
     def __init__(self, stream: BinaryIO, name: str, arrays: Collection[Path], dropped: Collection[Path] = ()) -> None:
@@ -82,6 +62,7 @@ class Document:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._text, self._at, self._before, self._over = "", 0, 0, False
         self.position = 0
+        self.escaped = False
 
     def values(self) -> Iterator[tuple[Path, Any, bool]]:
         """Path, value, and whether it is an element of one of the arrays or another value around them.
@@ -156,11 +137,8 @@ class Document:
                 raise self._damaged("nested too deep") from None
             except ValueError as error:
                 raise self._damaged(str(error)) from None
-        if self._text.count("[", self._at, end) + self._text.count("{", self._at, end) > DEPTH_LIMIT:
-            try:
-                check_depth(value)
-            except ValueError as error:
-                raise self._damaged(str(error)) from None
+        marks = HALVES if self._text.find(ESCAPE, self._at, end) >= 0 else ()
+        self.escaped = any(self._text.find(mark, self._at, end) >= 0 for mark in marks)
         self._at = end
         return value
 

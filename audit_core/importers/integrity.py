@@ -65,6 +65,7 @@ class Integrity:
         gold: Questions with accepted answers.
         evidence: Cells with evidence.
         texts: Questions with text.
+        depths: Lengths of the lists of evidence.
     """
 
     rule: Rule
@@ -75,6 +76,7 @@ class Integrity:
     gold: int = 0
     evidence: int = 0
     texts: int = 0
+    depths: set[int] = field(default_factory=set)
     redraws: list[Redraw] = field(default_factory=list)
     _forms: dict[int, str] = field(default_factory=dict)
     _questions: dict[int, str] = field(default_factory=dict)
@@ -179,6 +181,7 @@ class Integrity:
             self.tally.add("evidence_differs_between_repeats", self.alignment.place(cells[0]))
         for text in seen:
             ids = [document[0] for document in json.loads(text)]
+            self.depths.add(len(ids))
             if len(set(ids)) < len(ids):
                 self.tally.add("documents_repeated", self.alignment.place(cells[0]))
 

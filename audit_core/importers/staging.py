@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from audit_core.digests import sha256
 from audit_core.errors import Problem, StorageError
 
-BATCH = 5_000
+BATCH, TEXTS = 5_000, 16 << 20
+"""Rows, and characters of passages, that are held before they are written."""
 _TABLES = """
     CREATE TABLE question (key INTEGER PRIMARY KEY, question_id TEXT, text TEXT, gold TEXT, weight INTEGER);
     CREATE TABLE tag (question INTEGER, tag TEXT, PRIMARY KEY (question, tag)) WITHOUT ROWID;
@@ -72,6 +73,8 @@ class Staging:
         self._db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;" + _TABLES)
         self._db.execute("BEGIN")
         self._waiting: list[Entry] = []
+        self._texts: dict[str, str] = {}
+        self._held = 0
         self.rows = 0
 
     def add(self, entry: Entry) -> None:
@@ -93,7 +96,11 @@ class Staging:
         if text is None:
             return None
         digest = sha256(text.encode())
-        self.write("INSERT OR IGNORE INTO passage VALUES (?, ?)", digest, text)
+        if digest not in self._texts:
+            self._texts[digest] = text
+            self._held += len(text)
+            if self._held > TEXTS:
+                self._flush_passages()
         return digest
 
     def all(self, sql: str, *values: Any) -> list[Any]:
@@ -142,6 +149,7 @@ class Staging:
     def index(self) -> None:
         """All rows are in; index them by cell."""
         self._flush()
+        self._flush_passages()
         self.write("CREATE INDEX entry_cell ON entry (question, state, repeat)")
 
     def cells(self, questions: int) -> Iterator[tuple[int, list[list[Entry]]]]:
@@ -175,6 +183,33 @@ class Staging:
         except sqlite3.OperationalError as error:
             raise _refused(error) from error
         self._waiting = []
+
+    def _flush_passages(self) -> None:
+        try:
+            # In order of their digests, since that is the order of the table.
+            self._db.executemany("INSERT OR IGNORE INTO passage VALUES (?, ?)", sorted(self._texts.items()))
+        except sqlite3.OperationalError as error:
+            raise _refused(error) from error
+        self._texts, self._held = {}, 0
+
+
+class Passages(Mapping[str, str]):
+    """Texts by SHA-256 as the scratch database holds them, one in memory at a time."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+
+    def __getitem__(self, digest: str) -> str:
+        found = self._staging.all("SELECT text FROM passage WHERE sha256 = ?", digest)
+        if not found:
+            raise KeyError(digest)
+        return str(found[0][0])
+
+    def __iter__(self) -> Iterator[str]:
+        return (row[0] for row in self._staging.stream("SELECT sha256 FROM passage ORDER BY sha256"))
+
+    def __len__(self) -> int:
+        return int(self._staging.all("SELECT count(*) FROM passage")[0][0])
 
 
 def _refused(error: sqlite3.Error) -> StorageError:

@@ -244,6 +244,8 @@ class _Import:
         self._remarks(integrity, coverage)
         self.found = findings(self.tally)
         self.gold, self.evidence = integrity.gold > 0, integrity.evidence > 0
+        # How many documents each list of evidence has, where all have the same number.
+        self.depth = max(integrity.depths) or None if len(integrity.depths) == 1 else None
         return ImportReport(
             str(self.study),
             False,
@@ -267,7 +269,7 @@ class _Import:
             self.ladder,
             self.endpoints,
             self.sources,
-            (self.gold, self.evidence, self._depth() if self.evidence else None),
+            (self.gold, self.evidence, self.depth),
         )
 
         def step(done: int) -> None:
@@ -284,17 +286,6 @@ class _Import:
         for key, tag in self.staging.stream("SELECT question, tag FROM tag ORDER BY question, tag"):
             found.setdefault(key, []).append(tag)
         return found
-
-    def _depth(self) -> int | None:
-        """How many documents each list of evidence has, where all have the same number."""
-        lengths = {
-            len(json.loads(entry.evidence))
-            for _, cells in self.alignment.questions()
-            for entry in cells
-            if entry.evidence is not None
-        }
-        depth = lengths.pop() if len(lengths) == 1 else None
-        return depth or None
 
     def _remarks(self, integrity: Integrity, coverage: Coverage) -> None:
         """What only the whole shows."""

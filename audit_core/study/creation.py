@@ -167,7 +167,7 @@ def _fill(
     if shown:
         retrieval[PRIMARY] = map(codec.from_evidence, shown)
         if passages:
-            retrieval[PASSAGES] = ({"sha256": key, "text": text} for key, text in sorted(passages.items()))
+            retrieval[PASSAGES] = ({"sha256": key, "text": passages[key]} for key in sorted(passages))
     close(
         "retrieval",
         retrieval,

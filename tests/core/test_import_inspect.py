@@ -11,7 +11,7 @@ import pytest
 from audit_core.errors import InputError
 from audit_core.importers.kinds import archive
 from audit_core.verify import verify
-from tests.support.logs import QUESTIONS, inspect, inspect_samples, taken, told, write, write_eval
+from tests.support.made_logs import QUESTIONS, inspect, inspect_samples, taken, told, write, write_eval
 from tests.support.shared import shared
 from tests.support.tables import answers, cells, dossiers, problems
 

@@ -14,7 +14,7 @@ from audit_core.errors import InputError
 from audit_core.results import arrays_of, estimate_all
 from audit_core.study import Study
 from audit_core.verify import verify
-from tests.support.logs import QUESTIONS, langfuse_items, phoenix_records, taken, told, write, write_lines
+from tests.support.made_logs import QUESTIONS, langfuse_items, phoenix_records, taken, told, write, write_lines
 from tests.support.shared import shared
 from tests.support.tables import answers, cells, dossiers, problems, write_csv
 

@@ -11,7 +11,7 @@ from audit_core.cli import main
 from audit_core.errors import InputError
 from audit_core.study import Study
 from audit_core.verify import verify
-from tests.support.logs import QUESTIONS, promptfoo, promptfoo_rows, taken, told, write, write_lines
+from tests.support.made_logs import QUESTIONS, promptfoo, promptfoo_rows, taken, told, write, write_lines
 from tests.support.tables import answers, cells, dossiers, problems
 
 

@@ -11,7 +11,7 @@ from audit_core.cli import main
 from audit_core.errors import InputError
 from audit_core.study import Study
 from audit_core.verify import verify
-from tests.support.logs import phoenix_records, taken, write
+from tests.support.made_logs import phoenix_records, taken, write
 from tests.support.tables import dossiers, imported, problems, rows, write_csv, write_text
 
 

@@ -164,6 +164,7 @@ class LogReader:
         self._rows = kind.rows(self._log)
         self._made = False
         self.position = self.count = 0
+        self._escaped = True  # whether the present record may hold half a character
 
     def records(self) -> Iterator[tuple[int, int, Row]]:
         """Number of the record from 1, its position, and its values by our names."""
@@ -204,9 +205,10 @@ class LogReader:
                 self._made = True
                 self._tally.add("ids_made_from_questions", self._source.name)
         row["state"] = self._state(row.get("state") or {}, record)
-        row, found = scrub(row)
-        if found:
-            self._tally.add("surrogates", self._source.name, count=found)
+        if self._escaped:
+            row, found = scrub(row)
+            if found:
+                self._tally.add("surrogates", self._source.name, count=found)
         return row
 
     def _answer(self, value: Any) -> Any:
@@ -266,7 +268,7 @@ class LogReader:
             with source.open() as stream:
                 document = Document(stream, source.name, self._kind.arrays, self._kind.dropped)
                 for record in self._objects(self._elements(document)):
-                    self.position = document.position
+                    self.position, self._escaped = document.position, document.escaped
                     yield record
 
     def _elements(self, document: Document) -> Iterator[Any]:
@@ -300,6 +302,7 @@ class LogReader:
             while data := stream.readline(RECORD_LIMIT + 1):
                 line += 1
                 self.position += len(data)
+                self._escaped = b"\\ud" in data or b"\\uD" in data
                 try:
                     if len(data) > RECORD_LIMIT:
                         raise ValueError(f"longer than {RECORD_LIMIT:,} bytes")

@@ -155,7 +155,7 @@ class Promptfoo(Rows):
         mark = hash((plain(text).casefold(), way, tuple(map(repr, parts))))
         test = record.get("testCase")
         test = test if isinstance(test, dict) else {}
-        asked = hash((written(variables), test.get("description"), written(test.get("assert"))))
+        asked = hash((_mark(variables), test.get("description"), _mark(test.get("assert"))))
         group = self._groups.setdefault(mark, [asked, 0])
         group[1] += 1
         self._texts.setdefault(mark, shown(text, 80))
@@ -174,6 +174,13 @@ class Promptfoo(Rows):
             if repeat is not None and str(repeat).isdecimal() and int(repeat) > 0:
                 return int(repeat)
         return None
+
+
+def _mark(value: Any) -> int:
+    """A mark of a JSON value that another one hardly shares."""
+    if isinstance(value, dict):
+        return hash(tuple((key, _mark(item)) for key, item in value.items()))
+    return hash(tuple(map(_mark, value))) if isinstance(value, list) else hash(value)
 
 
 def _provider(value: Any) -> str:
