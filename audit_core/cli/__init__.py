@@ -149,6 +149,12 @@ def _parser() -> argparse.ArgumentParser:
 
     nulls.add_arguments(command("aa", nulls.aa, nulls.HELP))
 
+    sub = command("judge", judging.judge, "Label an imported study by meaning, as a new study; offline or from a file.")
+    sub.add_argument("source", metavar="STUDY")
+    sub.add_argument("--study", type=Path, required=True, metavar="DIR", help="folder of the new study")
+    sub.add_argument("--labels", type=Path, metavar="FILE", help="labels of pairs that came with the logs (not blind)")
+    sub.add_argument("--description", default="", metavar="TEXT", help="who gave the labels of the file")
+
     sub = command("check-judge", judging.check_judge, "Compare a judge's labels with a reader's, sorted by hand.")
     sub.add_argument("study", metavar="STUDY")
     sub.add_argument("labels", metavar="LABELS", type=Path, nargs="*", help="filled sheets, one a reader")

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from audit_core.errors import AuditError, Problem
+from audit_core.errors import AuditError, InputError, Problem
+from audit_core.importers import judged
 from audit_core.importers.options import Options
 from audit_core.importers.table import import_table
+from audit_core.study import Study
 
 
 def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
     """Do what the object on stdin asks for.
 
     Args:
-        asked: ``files``, ``study``, ``options`` (fields of `importers.options.Options`) and ``db``: the database that
-            the new study is added to, or null.
+        asked: ``files``, ``study``, ``options`` (fields of `importers.options.Options`), ``db``: the database that the
+            new study is added to, or null, and ``judge``: whether the offline judge labels it. The study without
+            labels then stays beside it, as ``NAME.answers``.
         told: Where the lines go.
 
     Returns:
@@ -35,21 +39,38 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
     try:
         given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in order["options"].items()}
         options = Options(**given)
-        report = import_table(
-            [Path(file) for file in order["files"]], Path(order["study"]), options,
-            lambda stage, done, total: tell(stage=stage, done=done, total=total),
-        )  # fmt: skip
+        study = Path(order["study"])
+        judges = order.get("judge", False) and not options.dry_run
+
+        def progress(stage: str, done: int, total: int | None) -> None:
+            tell(stage=stage, done=done, total=total)
+
+        if judges:
+            _free(study)
+        answers = study.with_name(f"{study.name}.answers") if judges else study
+        report = import_table([Path(file) for file in order["files"]], answers, options, progress)
+        if judges:
+            who, labels = judged.offline()
+            created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            judged.judged(Study(answers), study, who, labels, created, progress)
         if order["db"] and not options.dry_run:
             from audit_core.readmodel.load import load
             from audit_core.verify import verify
 
-            load([Path(order["study"])], Path(order["db"]), verifier=verify, add=True,
+            load([study], Path(order["db"]), verifier=verify, add=True,
                  progress=lambda what, done: tell(stage=what, done=done, total=None))  # fmt: skip
         tell(report=report.as_json())
         return 0
     except AuditError as error:
         tell(errors=[_as_json(problem) for problem in error.problems])
         return error.exit_code
+
+
+def _free(study: Path) -> None:
+    """Refuse a name that is taken before the longer work begins."""
+    if study.exists() or study.is_symlink():
+        action = "Choose another name; a locked study is never overwritten."
+        raise InputError(Problem("something is there already", "a new folder", "an existing path", str(study), action))
 
 
 def _as_json(problem: Problem) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The command that checks a judge against a reader."""
+"""The commands that label an imported study, and that check a judge against a reader."""
 
 from __future__ import annotations
 
@@ -64,6 +64,34 @@ def check_judge(arguments: argparse.Namespace) -> Result:
     head = ["who", "pairs", "number", "equal labels", "κ, 95 % interval", "the same by"]
     text = f"The judge: {found.judge}\n\n{table(rows, head)}"
     return {"judge": found.judge, "compared": compared, "excess_churn": churn}, text + "\n\n" + estimate_table(churn), 0
+
+
+def judge(arguments: argparse.Namespace) -> Result:
+    """Labels for a study without any, as a new study."""
+    from datetime import UTC, datetime
+
+    from audit_core.console import Progress
+    from audit_core.importers import judged
+    from audit_core.study import Study
+
+    path = bundled.resolve(arguments.source)
+    sound(path)
+    source = Study(path, "verified")
+    if arguments.labels:
+        description = arguments.description or f"labels of {arguments.labels.name}"
+        who, labels = judged.from_file(arguments.labels, description, source)
+    else:
+        who, labels = judged.offline()
+    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    with Progress("judge", unit="question") as progress:
+        made = judged.judged(source, arguments.study, who, labels, created, progress.count)
+    facts = {"study": str(made.path), "judge": who.description, "blind": who.blind}
+    lines = [
+        f"Written and locked: {made.path}",
+        f"Judge: {who.description}",
+        f"Next: snapshot-audit load {made.path} --db audit.db",
+    ]
+    return facts, "\n".join(lines), 0
 
 
 def _agreement(found: JudgeAgreement) -> dict[str, Any]:

@@ -218,9 +218,9 @@ def _options(kind: str, mapping: tuple[str, ...], origin: str) -> dict[str, Any]
     return found
 
 
-def _start(draft: Draft, options: dict[str, Any], study: Path, db: Path | None) -> None:
+def _start(draft: Draft, options: dict[str, Any], study: Path, db: Path | None, *, judge: bool = False) -> None:
     order = {"files": [str(p) for p in draft.paths], "study": str(study), "options": options,
-             "db": str(db) if db else None}  # fmt: skip
+             "db": str(db) if db else None, "judge": judge}  # fmt: skip
     draft.job = Job(order).start()
 
 
@@ -362,6 +362,11 @@ def _create(draft: Draft, states: list[str]) -> None:
         st.session_state["import-name"] = re.sub(r"[^a-z0-9.-]+", "-", "-".join(states).lower()).strip(".-")[:64]
     name = st.text_input("Name of the study", key="import-name", width=420, placeholder="support-bot-may",
                          help="Small letters, digits, dots, dashes; also the folder's name.")  # fmt: skip
+    judge = st.checkbox(
+        "Also compare answers by meaning, with the offline judge", value=True, key="import-judge",
+        help="It works without a model and is weak on long answers; how weak stands on every page. "
+        "Without it every difference of wording counts as change.",
+    )  # fmt: skip
     if st.button("Create the study", type="primary", key="import-create", icon=":material/lock:"):
         if not NAME.fullmatch(name or ""):
             display.banner("Write a name of small letters, digits, dots and dashes, such as support-bot-may.", "bad")
@@ -370,7 +375,7 @@ def _create(draft: Draft, states: list[str]) -> None:
         study.parent.mkdir(exist_ok=True)
         options = draft.asked | ({"endpoints": [f"{old},{new}"]} if old and new else {})
         draft.created = str(name)
-        _start(draft, options, study, runtime.database().absolute())
+        _start(draft, options, study, runtime.database().absolute(), judge=judge)
         st.rerun()
 
 

@@ -1,0 +1,122 @@
+"""Labels for an imported study: a new study of the same answers, offline or from a file."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from audit_core.adapters import lexical
+from audit_core.cli import main
+from audit_core.importers.options import Options
+from audit_core.importers.table import import_table
+from audit_core.readmodel import read
+from audit_core.study import Study
+from audit_core.verify import verify
+from tests.support.logs import promptfoo
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    options = Options(kind="promptfoo", endpoints=("may,june",))
+    import_table(promptfoo(tmp_path / "logs"), tmp_path / "fees", options)
+    return tmp_path / "fees"
+
+
+def test_the_offline_judge_labels_every_pair_as_it_says(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", str(source), "--study", str(tmp_path / "judged")]) == 0
+    study = Study(tmp_path / "judged")
+    assert [check.check_id for check in verify(study.path) if check.result == "failed"] == []
+    assert study.protocol.primary_judge is not None
+    assert study.protocol.primary_judge.blind is True
+    assert Study(source).chain[-1].sha256 in " ".join(study.protocol.limits)
+    assert not any("No judge" in limit for limit in study.protocol.limits)
+    assert [f.kind for f in study.findings()] == [
+        f.kind for f in Study(source).findings() if f.kind != "no_semantic_labels"
+    ]
+    for before, after in zip(Study(source).dossiers(), study.dossiers(), strict=True):
+        assert before.cells == after.cells
+        judgment = after.judgments["primary"]
+        answers = [cell.answer or "" for cell in after.cells]
+        said = [
+            (i, j, int(lexical.same(after.question.text or "", answers[i], answers[j])))
+            for i, j in combinations(range(4), 2)
+        ]
+        assert list(judgment.labels) == said
+    db = tmp_path / "audit.db"
+    assert main(["load", str(study.path), "--db", str(db)]) == 0
+    columns = read.columns(db, "judged", "semantic", "may", "june")
+    assert columns is not None
+    assert sum(columns["flip"]) == 3
+    capsys.readouterr()
+
+
+def test_labels_of_a_file_are_marked_as_not_blind(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = [question.question_id for question in Study(source).questions()]
+    moved = ids[-1]
+    lines = [
+        {"question_id": moved, "first": ["may", a], "second": ["june", b], "label": "different"}
+        for a, b in ((1, 1), (1, 2), (2, 1), (2, 2))
+    ]
+    command = ["judge", str(source), "--study", str(tmp_path / "j"), "--labels", str(tmp_path / "labels.jsonl")]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("".join(json.dumps(line) + "\n" for line in lines[1:]))
+    assert main(command) == 2
+    assert "1 pairs have no label" in capsys.readouterr().err
+    labels.write_text("".join(json.dumps(line | {"question_id": "nobody"}) + "\n" for line in lines))
+    assert main(command) == 2
+    assert "does not have" in capsys.readouterr().err
+    labels.write_text("".join(json.dumps(line | {"second": ["june", 7]}) + "\n" for line in lines[:1]))
+    assert main(command) == 2
+    assert "hold no answer" in capsys.readouterr().err
+    assert not (tmp_path / "j").exists()
+    labels.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main([*command, "--description", "our own grader"]) == 0
+    study = Study(tmp_path / "j")
+    assert study.protocol.primary_judge is not None
+    assert (study.protocol.primary_judge.blind, study.protocol.primary_judge.description) == (None, "our own grader")
+    assert [check.check_id for check in verify(study.path) if check.result == "failed"] == []
+    *others, last = study.dossiers()
+    assert not any(dossier.judgments for dossier in others)
+    assert {(i, j): v for i, j, v in last.judgments["primary"].labels} == {
+        (0, 1): 1, (0, 2): 0, (0, 3): 0, (1, 2): 0, (1, 3): 0, (2, 3): 1
+    }  # fmt: skip
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}", "not json", '{"question_id": "q", "first": ["a", 1], "second": ["a", 1], "label": "same"}',
+        '{"question_id": "q", "first": ["a", 1], "second": ["b", 1], "label": "maybe"}',
+        '{"question_id": 1, "first": ["a", 1], "second": ["b", 1], "label": "same"}',
+        '{"question_id": "q", "first": "ab", "second": ["b", 1], "label": "same"}',
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_label_is_named(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    (tmp_path / "labels.jsonl").write_text(line + "\n")
+    command = ["judge", str(source), "--study", str(tmp_path / "j"), "--labels", str(tmp_path / "labels.jsonl")]
+    assert main(command) == 2
+    assert "labels.jsonl:1" in capsys.readouterr().err
+    assert not (tmp_path / "j").exists()
+
+
+def test_what_cannot_be_judged_is_refused(
+    source: Path, tmp_path: Path, studies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", str(studies / "help-centre"), "--study", str(tmp_path / "a")]) == 2
+    assert "collected" in capsys.readouterr().err
+    assert main(["judge", str(studies / "nq-400"), "--study", str(tmp_path / "b")]) == 2
+    assert "judge already" in capsys.readouterr().err
+    assert main(["judge", str(source), "--study", str(source)]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fees", "logs"]
+    capsys.readouterr()
