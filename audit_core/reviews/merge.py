@@ -82,6 +82,12 @@ def read(path: Path, target: Path | None = None) -> list[Event]:
     except InputError:
         raise
     except AuditError as error:
+        if b'"gold_revealed":' in _start(path):
+            raise _refused(
+                path,
+                "an export of the verdicts that stand, without their history",
+                "Take the verdicts.jsonl beside reviews.db, or one of `snapshot-audit reviews export --format events`.",
+            ) from error
         problem = error.problems[0]
         raise _refused(path, f"{problem.what}: {problem.found or problem.expected}", "Ask for the file again, or for "
                        "another copy.", problem.where) from error  # fmt: skip
@@ -91,6 +97,11 @@ def read(path: Path, target: Path | None = None) -> list[Event]:
         except InputError as error:
             raise _refused(path, str(error.problems[0]), "Ask for the file again.", f"event {event.id}") from error
     return events
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.readline()
 
 
 def _chain(lines: list[Event], path: Path) -> list[Event]:

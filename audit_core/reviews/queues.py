@@ -114,7 +114,7 @@ class Marks:
         settled: The verdict counts: enough agree, or an adjudicator has decided.
         outcome: The verdict that counts, as position in `VERDICTS`, -1 for none; likewise its impact in
             `outcome_impact`. A reviewer knows both of questions they have judged themselves only.
-        aside: In quarantine.
+        aside: Set aside.
         people: Of each reviewer, the questions with their verdict.
     """
 
@@ -299,7 +299,7 @@ QUEUES: dict[str, Queue] = {
     "reviewed": Queue(
         "Reviewed", lambda table, marks: marks.reviewed, "No question has your verdict yet.", fixed=False
     ),
-    "quarantine": Queue("In quarantine", lambda table, marks: marks.aside, "No question is set aside.", fixed=False),
+    "quarantine": Queue("Set aside", lambda table, marks: marks.aside, "No question is set aside.", fixed=False),
     "all": Queue("All questions", lambda table, marks: np.ones(len(table), np.bool_), "The study has no questions."),
 }
 """Every queue by the name that the URL uses, in the order of the menu."""

@@ -137,7 +137,7 @@ def _judge(desk: Desk, press: Press, verdict: str) -> None:
         return
     entries = [
         desk.seen(m.question_id, m.question).entry(
-            desk.who, f"{press.request}:{i}", "verdict", verdict, desk.together_details, group=press.request)
+            desk.who, f"{press.request}:{i}", "verdict", verdict, _with_own(desk, m.question_id), group=press.request)
         for i, m in enumerate(found)
     ]  # fmt: skip
     saved, desk.problem = save_group(desk.reviews, desk.person, entries)
@@ -151,8 +151,20 @@ def _judge(desk: Desk, press: Press, verdict: str) -> None:
     desk.last = None
     many = "1 verdict" if len(saved) == 1 else f"{len(saved)} verdicts"
     ids = f"#{saved[0].event.id}" if len(saved) == 1 else f"#{saved[0].event.id} to #{saved[-1].event.id}"
+    if all(m.left_out for m in members(desk)):  # nothing of what is left can be judged together
+        desk.chosen = {}
     desk.message = f"Saved together: {many}, {VERDICTS[verdict]}, events {ids}. Undo takes all of them back."
     if desk.current is not None and desk.standing(desk.current).verdict is not None:
         kept = desk.message
         desk.next_open()
         desk.message = kept
+
+
+def _with_own(desk: Desk, question_id: str) -> Details:
+    """The group's details together with what this person has noted on the question: a shared verdict drops no word."""
+    own, shared = Details.of(desk.standing(question_id).details), desk.together_details
+    return Details(
+        shared.impact or own.impact,
+        tuple(dict.fromkeys((*own.causes, *shared.causes))),
+        "\n".join(filter(None, (own.note, shared.note))),
+    )

@@ -52,7 +52,7 @@ def group_card(desk: Desk) -> str:
 def _row(desk: Desk, member: group.Member) -> str:
     masked = desk.masked_now(member.question_id)  # in columns named old and new the answers would tell which is which
     old, new = ("hidden" if masked else _answers(member.question, state) for state in desk.what.pair)
-    what = escaped(member.left_out) or ("covered" if member.opened or desk.unseen_too else "not seen")
+    what = escaped(member.left_out) or ("gets this verdict" if member.opened or desk.unseen_too else "not seen")
     name = member.question["text"] or member.question_id
     remove = f'<button data-action="unpick" data-value="{item_of("pick", member.question_id)}">Remove</button>'
     return (f'<tr><th scope="row"><span class="mono mut">{escaped(clipped(member.question_id, 40))}</span><br>'

@@ -37,7 +37,7 @@ _VERDICT_HELP = {
 REGISTRY: tuple[Key, ...] = (
     *(Key(str(number), f"verdict:{value}", label, f"{_VERDICT_HELP[value]} Saves and goes on.")
       for number, (value, label) in enumerate(VERDICTS.items(), start=1)),
-    *(Key(key, f"impact:{value}", label, f"{label} impact; press again to clear.")
+    *(Key(key, f"impact:{value}", label, f"{label} impact, before the verdict goes on; press again to clear.")
       for key, (value, label) in zip("qwe", IMPACTS.items(), strict=True)),
     Key("j", "next", "Next", "Next question of the queue."),
     Key("k", "previous", "Previous", "Previous question of the queue."),

@@ -69,7 +69,8 @@ def _details(desk: Desk, details: Details, off: bool, *, high: bool = True) -> s
         f'<button data-action="cause" data-value="{name}" dir="auto"{" disabled" if off else ""} '
         f'aria-pressed="{str(cause in details.causes).lower()}">{escaped(cause)}</button>'
         for name, cause in desk.causes_offered().items())
-    return _group("Impact", "sa-impacts", impacts) + _group("Cause", "sa-causes", causes)
+    title = "Impact · before the verdict"
+    return _group(title, "sa-impacts", impacts) + _group("Cause", "sa-causes", causes)
 
 
 def _looking(desk: Desk) -> str:
@@ -108,12 +109,17 @@ def note(desk: Desk) -> str:
 
 
 def aside_form(desk: Desk) -> str:
-    """The form that sets an unstable question aside; the same markup while one question is on the desk."""
+    """The form that sets an unstable question aside; the same markup until another question comes or this one is set.
+
+    Then it is drawn anew, closed and empty, so that no key ends up in the reason of the next question.
+    """
     if desk.grouping or not desk.person.may("quarantine"):
         return ""
     until = (date.fromisoformat(desk.today) + timedelta(days=30)).isoformat()
     names = "".join(f'<option value="{escape(name)}"></option>' for name, _, _ in desk.people())
-    return ('<details class="sa" id="triage-aside"><summary>Set aside as unstable <kbd>u</kbd></summary>'
+    event = desk.aside(desk.current) if desk.current is not None else None
+    return (f'<details class="sa" id="triage-aside" data-of="{desk.item}:{event.id if event else 0}">'
+            '<summary>Set aside as unstable <kbd>u</kbd></summary>'
             '<p class="small mut">Out of the queues until a day, still in every estimate.</p>'
             '<label>Reason <input data-field="reason" maxlength="500" dir="auto"></label>'
             f'<label>Owner <input data-field="owner" maxlength="120" value="{escape(desk.who)}" list="triage-owners">'
@@ -137,7 +143,8 @@ def foot(desk: Desk, standing: Standing, digest: str, history: Sequence[Event], 
     if desk.grouping:
         moves = button("undo", off=undo is None)
     elif desk.person.may("verdict") and desk.current is not None:
-        moves += button("pick", chosen=desk.current in desk.chosen)
+        picked = desk.current in desk.chosen
+        moves += button("pick", chosen=picked, label="Picked" if picked else "")
         if desk.chosen:
             moves += button("group", label=f"Judge {len(desk.chosen)} together")
     saved = _saved(desk, standing, digest, clock)
@@ -149,14 +156,14 @@ def _problems(desk: Desk) -> str:
     errors = [error for error in (desk.problem, desk.unread) if error]
     if not errors:
         return ""
-    kept, word = "", "Try again"
+    kept, word = "", "Try again" if desk.unread or desk.person.may("verdict") else ""
     if desk.item in desk.unsaved:
-        verdict, word = desk.unsaved[desk.item][0], "Save again"
+        verdict, word = desk.unsaved[desk.item][0], word and "Save again"
         name = f"<b>{desk.words_of(verdict)}</b>" if verdict else "Your input"
         kept = f" {name} is kept on this page and <b>not saved</b>."
     texts = "<br>".join(escaped(str(error)) for error in errors)
-    return (f'<div class="sa-banner bad" role="alert" id="triage-problem">{texts}{kept}<br>'
-            f'<button data-action="retry">{word}</button></div>')
+    again = f'<br><button data-action="retry">{word}</button>' if word else ""
+    return f'<div class="sa-banner bad" role="alert" id="triage-problem">{texts}{kept}{again}</div>'
 
 
 def _conflict(desk: Desk, standing: Standing, clock: Clock) -> str:

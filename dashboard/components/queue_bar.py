@@ -28,7 +28,7 @@ def progress(desk: Desk) -> str:
     share = 100 * reviewed / total if total else 0
     aside = desk.set_aside()
     away = f'<span id="triage-away">{aside:,} set aside</span>' if aside else ""
-    masked = "<b>Masked</b>" if desk.masked or desk.team.masked else ""
+    masked = "<b>Masked</b>" if (desk.masked or desk.team.masked) and desk.person.may("verdict") else ""
     word = "reviewed"
     if desk.queue == "disputed":
         reviewed, word = desk.settled(), "settled"
@@ -47,7 +47,7 @@ def _people(desk: Desk, total: int) -> str:
         f'<tr><th scope="row" dir="auto">{named(name)}{" (you)" if name == desk.who else ""}</th>'
         f'<td class="n">{done:,} of {of:,}</td></tr>' for name, done, of in found)
     needs = "" if desk.team.needed == 1 else f" A question needs {desk.team.needed} verdicts that agree, or a ruling."
-    settled = f"{desk.settled():,} of {total:,} settled"
+    settled = "Who" if desk.queue == "disputed" else f"{desk.settled():,} of {total:,} settled"
     return (f'<details class="sa-menu" id="triage-people"><summary><b>{settled}</b></summary><div><table>'
             f'<caption class="small mut">Verdicts in this queue.{needs}</caption><tbody>{rows}</tbody></table>'
             "</div></details>")

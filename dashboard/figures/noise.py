@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dashboard.figures.palette import Mark, Palette, drawn, steady
 
-CROWDED = 66
+CROWDED = 55
 """End of a bar, in percent, beyond which its label no longer fits beside it."""
 
 

@@ -98,6 +98,8 @@ def _accuracy(comparison: Comparison, selection: state.Selection) -> None:
         comparison.pair(f"transitions[{name}]") for name in ("lost", "gained", "different_nonmatch")
     )
     note = f"{percent(exact(lost))} lost, {percent(exact(gained))} gained, {percent(exact(unseen))} changed unseen"
+    if lost["denominator"]:  # the links open questions, of which one may hold several such pairs
+        note = f"of {plural(lost['denominator'], 'pair')} of answers: {note}"
     display.block(card("Exact match", points(value, sign=True), note))
     with st.container(horizontal=True, gap="small"):
         for flow, word in ((lost, "lost"), (gained, "gained"), (unseen, "unseen")):

@@ -189,7 +189,7 @@ def _foot(study: str) -> None:
     with st.container(horizontal=True, key="triage-downloads", vertical_alignment="bottom"):
         for name, write, mime in (("csv", as_csv, "text/csv"), ("jsonl", as_jsonl, "application/jsonl")):
             st.download_button(f"Verdicts as {name.upper()}", partial(_export, write, study),
-                               file_name=f"verdicts.{name}", mime=mime, on_click="ignore",
+                               file_name=f"standing-verdicts.{name}", mime=mime, on_click="ignore",
                                key=f"triage-download-{name}", icon=":material/download:")
         st.text_input("Add a cause tag", key="triage-cause", max_chars=60, width=260, on_change=_cause,
                       placeholder="Add a cause tag", label_visibility="collapsed")

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from audit_core.errors import InputError, StorageError
 from audit_core.reviews.events import FIRST, VERDICTS, Entry, Event, chained, intact
+from audit_core.reviews.export import as_jsonl, export
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.joining import join
 from audit_core.reviews.merge import merge, read, totals
@@ -380,3 +381,11 @@ def test_full_disk_locked_store_and_read_only_folder(tmp_path: Path) -> None:
 def test_reading_gives_the_events_by_number(tmp_path: Path) -> None:
     _, ben = apart(tmp_path)
     assert read(ben.path) == read(ben.journal.path) == ben.events()
+
+
+def test_an_export_is_told_from_the_record(tmp_path: Path) -> None:
+    ann = filled(tmp_path / "ann", entry("a1", "ann"))
+    sheet = tmp_path / "standing-verdicts.jsonl"
+    sheet.write_bytes(as_jsonl(export(ann.fold(), "s")))
+    with pytest.raises(InputError, match="an export of the verdicts that stand"):
+        read(sheet)

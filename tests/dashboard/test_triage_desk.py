@@ -21,7 +21,7 @@ from dashboard.components.desk import Compared, Desk, item_of, pairs_of
 from dashboard.components.group import members
 from dashboard.components.group_card import group_card
 from dashboard.components.key_log import Press
-from dashboard.components.panel import words
+from dashboard.components.panel import aside_form, words
 from dashboard.components.presses import act
 from dashboard.components.saving import Details
 from tests.support.desk import TWINS
@@ -577,6 +577,37 @@ def test_a_group_covers_what_was_seen_and_is_not_of_high_impact(path: Path) -> N
     seat.press("undo")
     assert [e.kind for e in seat.desk.reviews.events()[-2:]] == ["retract", "retract"]
     assert all(seat.desk.standing(q).verdict is None for q in ("q0", "q1"))
+
+
+def test_a_shared_verdict_drops_no_note_and_its_undo_gives_it_back(path: Path) -> None:
+    seat = Seat(path, "ada")
+    seat.at("q0").press("note", "two policies", draw=False)
+    seat.press("pick")
+    seat.at("q1").press("pick")
+    seat.press("group")
+    seat.press("note", "same page", draw=False)
+    seat.press("verdict:regression")
+    assert [e.note for e in seat.desk.reviews.events()[-2:]] == ["two policies\nsame page", "same page"]
+    seat.draw()
+    seat.press("undo")
+    assert seat.at("q0").desk.details().note.startswith("two policies")
+
+
+def test_what_a_shared_verdict_left_out_does_not_stay_picked(path: Path) -> None:
+    seat = Seat(path, "ada")
+    seat.at("q0").press("verdict:improvement", draw=False)
+    seat.at("q0").press("pick")
+    seat.at("q1").press("pick")
+    seat.press("group")
+    seat.press("verdict:regression")
+    assert not seat.desk.chosen
+
+
+def test_the_form_to_set_aside_is_drawn_anew_for_another_question(path: Path) -> None:
+    seat = Seat(path, "ada")
+    first = aside_form(seat.at("q0").desk)
+    assert first == aside_form(seat.at("q0").desk)
+    assert first != aside_form(seat.at("q1").desk)
 
 
 def test_a_group_takes_in_the_unseen_only_when_told_so(path: Path) -> None:
