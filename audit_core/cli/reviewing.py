@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +43,7 @@ def add_arguments(parsers: Parsers, default: Path) -> None:
         return sub
 
     def store(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("--reviews", type=Path, default=default, help="verdicts (default: %(default)s)")
+        sub.add_argument("--reviews", type=_file, default=default, help="verdicts (default: %(default)s)")
 
     sub = command("export", export, "Write the verdicts of a study to a file.")
     sub.add_argument("study_id", metavar="STUDY_ID", nargs="?", help="needed for every format but events")
@@ -51,7 +52,7 @@ def add_arguments(parsers: Parsers, default: Path) -> None:
         help="jsonl or csv; inspect: precomputed_scores of Inspect; comparator: LLM Comparator; events: everything "
         "that was ever recorded, as `merge` takes it",
     )  # fmt: skip
-    sub.add_argument("--out", type=Path, required=True, metavar="FILE", help="a new file")
+    sub.add_argument("--out", type=_file, required=True, metavar="FILE", help="a new file")
     sub.add_argument("--needed", type=_number, default=1, metavar="N", help="verdicts a question needs (default: 1)")
     _pair(sub)
     sub.add_argument("--kernel", help="comparator: whose contrasts (default: semantic where there is one)")
@@ -60,7 +61,7 @@ def add_arguments(parsers: Parsers, default: Path) -> None:
 
     sub = command("merge", merge, "Join verdict files of people who worked apart, without loss or doubles.")
     sub.add_argument("files", metavar="FILE", type=Path, nargs="+", help="another reviews.db, or a verdicts.jsonl")
-    sub.add_argument("--into", type=Path, default=default, metavar="DB", help="the store (default: %(default)s)")
+    sub.add_argument("--into", type=_file, default=default, metavar="DB", help="the store (default: %(default)s)")
     sub.add_argument("--dry-run", action="store_true", help="say what would happen, and write nothing")
 
     sub = command("backup", backup, "Make a dated, checked copy of the verdicts, also while people work.")
@@ -76,7 +77,7 @@ def add_arguments(parsers: Parsers, default: Path) -> None:
 
     sub = command("signoff", signoff, "Write the file of a study's release decision.")
     sub.add_argument("study_id", metavar="STUDY_ID")
-    sub.add_argument("--out", type=Path, required=True, metavar="FILE", help="a new file")
+    sub.add_argument("--out", type=_file, required=True, metavar="FILE", help="a new file")
     _pair(sub)
     store(sub)
 
@@ -84,6 +85,12 @@ def add_arguments(parsers: Parsers, default: Path) -> None:
 def _pair(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--old", help="old state (needed where there are verdicts on several pairs)")
     sub.add_argument("--new", help="new state")
+
+
+def _file(text: str) -> Path:
+    if not Path(text).name:
+        raise argparse.ArgumentTypeError(f"expected the name of a file, found {text!r}")
+    return Path(text)
 
 
 def _number(text: str) -> int:
@@ -304,10 +311,15 @@ def _checks(checks: Sequence[CheckResult], what: str) -> Result:
 
 
 def _written(path: Path, data: bytes, what: str) -> Result:
-    """A new file, never over another one."""
+    """A new file, whole or not at all, never over another one."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with path.open("xb") as stream:
-            stream.write(data)
+        try:
+            with draft.open("xb") as stream:
+                stream.write(data)
+            os.link(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
     except FileExistsError:
         raise InputError(Problem("there is a file already", "a new file", path.name, str(path),
                                  "Choose another name; nothing is written over.")) from None  # fmt: skip

@@ -104,11 +104,12 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
                 "Install that version; nothing was changed.",
             )
         )
-    if version and application != APPLICATION:
+    # most programs leave their databases without a version; a new file of ours has neither that nor a table
+    if application != APPLICATION and (version or connection.execute("SELECT 1 FROM sqlite_schema").fetchone()):
         raise StorageError(
             Problem(
                 "this file is not a verdict store",
-                "a file made by this program",
+                "a new file or one made by this program",
                 "another program's database",
                 str(path),
                 "Name another file; nothing was changed.",
@@ -125,16 +126,6 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> None:
     if version:
         _migrate(connection)
         return
-    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        raise StorageError(
-            Problem(
-                "this file is not a verdict store",
-                "a new file or one made by this program",
-                "another program's database",
-                str(path),
-                "Name another file; nothing was changed.",
-            )
-        )
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id={APPLICATION}")

@@ -26,10 +26,13 @@ class Journal:
 
     Args:
         path: Made at the first append.
+
+    Attributes:
+        written: Something was appended through this object; if the file is not there, it was lost.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.written = path, False
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events and sync them; on failure the file has its old length.
@@ -48,6 +51,7 @@ class Journal:
                     while view:
                         view = view[os.write(file, view) :]
                     os.fdatasync(file)
+                    self.written = True
                 except OSError:
                     with contextlib.suppress(OSError):  # a torn tail is repaired at the next append
                         os.ftruncate(file, size)

@@ -63,6 +63,8 @@ def read(path: Path, target: Path | None = None) -> list[Event]:
         InputError: It is not one, or it is damaged.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise _refused(path, "no regular file", "Name a reviews.db or a verdicts.jsonl.")
         with path.open("rb") as stream:
             head = stream.read(len(SQLITE))
             stream.seek(0, os.SEEK_END)

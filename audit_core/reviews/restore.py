@@ -58,9 +58,12 @@ def restore(copy: Path, path: Path, now: datetime, *, exact: bool = False) -> Re
         raise InputError(Problem("no copy here", "a file that `reviews backup` made", "another", str(copy),
                                  "Name a file of the folder backups."))  # fmt: skip
     try:
-        sound(copy)
+        found = sound(copy)
     except StorageError as error:
         raise InputError(error.problems) from None
+    if not found.events:
+        raise InputError(Problem("this copy holds nothing", "a copy with events", "none", str(copy),
+                                 "Name another file of the folder backups; nothing was changed."))  # fmt: skip
     with told("the store cannot be replaced", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         workshop = path.parent / f".restore-{os.getpid()}"

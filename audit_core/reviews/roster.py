@@ -81,9 +81,12 @@ def read(path: Path) -> Roster:
         InputError: Everything that is wrong with the file.
     """
     try:
-        raw = path.read_bytes()
+        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would be waited for
+            raise InputError(_problem("the team file cannot be read", "a regular file", "another kind", str(path)))
+        with path.open("rb") as stream:
+            raw = stream.read(LARGEST + 1)
         if len(raw) > LARGEST:
-            raise InputError(_problem("the team file is too large", "at most 1 MB", f"{len(raw):,} bytes", str(path)))
+            raise InputError(_problem("the team file is too large", "at most 1 MB", "more", str(path)))
         document = tomllib.loads(raw.decode("utf-8-sig"))
     except OSError as error:
         found, action = error.strerror or str(error), "Check the path of --team."

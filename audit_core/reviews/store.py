@@ -190,7 +190,8 @@ class ReviewStore:
             StorageError: One of them is damaged, or the database cannot be written.
         """
         with self._reconciling:
-            if not (self._reconciled and self.path.is_file() and self.journal.path.is_file()):
+            lost = self.journal.written and not self.journal.path.is_file()
+            if lost or not self._reconciled or not self.path.is_file():
                 self._exchange()
                 self._reconciled = True
 

@@ -145,7 +145,7 @@ def test_both_media_damaged_keep_what_is_whole(store: ReviewStore) -> None:
     assert ReviewStore(store.path).fold().last == 8
 
 
-@pytest.mark.parametrize("damage", ["pages", "chain", "newer", "foreign", "missing", "itself"])
+@pytest.mark.parametrize("damage", ["pages", "chain", "newer", "foreign", "unversioned", "empty", "missing", "itself"])
 def test_a_copy_that_is_not_sound_changes_nothing(store: ReviewStore, tmp_path: Path, damage: str) -> None:
     copy = backup(store.path, NOW).path
     if damage == "pages":
@@ -164,13 +164,20 @@ def test_a_copy_that_is_not_sound_changes_nothing(store: ReviewStore, tmp_path: 
         with sqlite3.connect(copy) as connection:
             connection.execute("CREATE TABLE precious(x)")
             connection.execute("PRAGMA user_version=1")
+    elif damage == "unversioned":  # as most programs leave their databases
+        copy.unlink()
+        with sqlite3.connect(copy) as connection:
+            connection.execute("CREATE TABLE precious(x)")
+    elif damage == "empty":
+        copy.write_bytes(b"")
     elif damage == "missing":
         copy = tmp_path / "none.db"
     else:
         copy = store.path
     before = store.path.read_bytes(), store.journal.path.read_bytes()
-    with pytest.raises(InputError):
-        restore(copy, store.path, NOW)
+    for exact in (False, True):
+        with pytest.raises(InputError):
+            restore(copy, store.path, NOW, exact=exact)
     assert (store.path.read_bytes(), store.journal.path.read_bytes()) == before
     assert not [file for file in store.path.parent.iterdir() if "replaced" in file.name or "restore" in file.name]
 

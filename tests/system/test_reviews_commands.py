@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +212,52 @@ def test_a_sign_off_is_exported_and_verified_by_its_digest(desk, capsys, studies
     file.unlink()
     code, found = run(capsys, "reviews", "check", "--reviews", desk.path)
     assert [c["id"] for c in found["checks"] if c["result"] == "failed"] == ["R04"]
+
+
+def test_a_database_of_another_program_is_no_verdicts(capsys, tmp_path) -> None:
+    """Also without a version of its own, which is how most programs leave theirs."""
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE precious(x)")
+    before = other.read_bytes()
+    for code, *command in (
+        (2, "merge", other, "--into", tmp_path / "new.db"), (2, "restore", other, "--reviews", tmp_path / "new.db"),
+        (3, "backup", "--reviews", other),
+        (3, "export", "--format", "events", "--out", tmp_path / "o", "--reviews", other),
+        (3, "signoff", "s", "--out", tmp_path / "o", "--reviews", other), (1, "check", "--reviews", other),
+    ):  # fmt: skip
+        got, facts = run(capsys, "reviews", *command)
+        assert (got, "another program" in json.dumps(facts)) == (code, True), command
+    assert other.read_bytes() == before
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["other.db"]
+
+
+@pytest.mark.parametrize("what", ["", "/"])
+def test_a_path_without_a_name_is_refused_in_words(capsys, what) -> None:
+    for command in (("check", "--reviews", what), ("merge", "x.jsonl", "--into", what), ("backup", "--reviews", what)):
+        code, facts = run(capsys, "reviews", *command)
+        assert code == 2
+        assert "the name of a file" in facts["errors"][0]["what"], command
+
+
+def test_a_pipe_is_not_waited_for(capsys, tmp_path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for command in (("reviews", "merge", pipe, "--into", tmp_path / "new.db"), ("team", pipe)):
+        code, facts = run(capsys, *command)
+        assert code == 2
+        assert "regular file" in facts["errors"][0]["expected"] + facts["errors"][0]["found"]
+
+
+def test_an_export_that_the_disk_refuses_leaves_no_half_of_itself(desk, tmp_path) -> None:
+    out = tmp_path / "out.jsonl"
+    command = ["reviews", "export", "help-centre", "--out", str(out), "--reviews", str(desk.path)]
+    program = (
+        "import resource, signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))\nfrom audit_core.cli import main\n"
+        f"sys.exit(main({command!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "error: " in done.stderr
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".", "out"))] == []
