@@ -42,6 +42,12 @@ class Tally:
             if len(noted.places) < PLACES:
                 noted.places.append(" ".join(str(part) for part in place))
 
+    def once(self, kind: str, place: str) -> None:
+        """Count something that is the same wherever it is seen."""
+        noted = self.kinds.get(kind)
+        if noted is None or place not in noted.places:
+            self.add(kind, place)
+
     def count(self, kind: str) -> int:
         """How often a kind was seen."""
         noted = self.kinds.get(kind)

@@ -53,6 +53,35 @@ def test_retrieval_replays_two_runs_and_repeats_the_study(tmp_path: Path) -> Non
     assert [[d["document_id"] for d in json.loads(line)["documents"]] for line in lines] == [["a"], ["b", "a"]]
 
 
+RECIPES = {
+    "promptfoo": ({"refunds": "audit.db"}, ["before", "after"]),
+    "inspect": ({"refunds": "audit.db"}, ["may", "june"]),
+    "ragas": ({"refunds": "audit.db"}, ["may", "june"]),
+    "phoenix-langfuse": (
+        {"phoenix": "audit.db", "langfuse": "langfuse.db", "langsmith": "langsmith.db"},
+        ["may", "june"],
+    ),
+    "own-pipeline": ({"refunds": "audit.db"}, ["may", "june"]),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_lead_from_nothing_to_a_flip_in_triage(tmp_path: Path, name: str) -> None:
+    run_commands(f"recipes/{name}.md", tmp_path)
+    databases, states = RECIPES[name]
+    for study, database in databases.items():
+        facts = read.study(tmp_path / database, study)
+        found = [state["state"] for state in facts["states"]]
+        assert facts["verified"] == "passed"
+        assert [state.casefold() for state in found] == states
+        rows = read.estimates(tmp_path / database, study)
+        assert rows[f"repeat_stable_flips[exact]@{found[0]}-{found[1]}"]["numerator"] == 1
+
+
+def test_every_recipe_is_run() -> None:
+    assert {page.stem for page in (ROOT / "docs" / "recipes").glob("*.md")} == set(RECIPES)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

@@ -108,7 +108,7 @@ class Log:
         """Say once which field of the file was taken for a column of ours."""
         if column not in self._guessed and column not in self.mapped:
             self._guessed.add(column)
-            self.tally.add("guessed_fields", f"{self.source.name}: {column} is {shown(where)}")
+            self.tally.once("guessed_fields", f"{column} is {shown(where)}")
 
     def look(self, record: Mapping[str, Any], path: str) -> Any:
         """The value at a path such as ``vars.question``, in the record or beside the records; else `ABSENT`."""
