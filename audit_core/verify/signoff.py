@@ -272,7 +272,8 @@ class _Verifier:
                 f"anew; keep this one elsewhere and pass it with --expect: {made}",
             )
         else:
-            self._judge("S13", expect.lower() == made, made, f"Expected {expect[:12]}…, found {made[:12]}….")
+            short = "" if len(expect) == len(made) else f" A digest has {len(made)} characters; give all of them."
+            self._judge("S13", expect.lower() == made, made, f"Expected {expect}, found {made}.{short}")
 
     def _judge(self, check: str, good: bool, passed: str, failed: str) -> None:
         self._set(check, "passed" if good else "failed", passed if good else failed)

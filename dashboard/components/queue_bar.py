@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from audit_core.reviews.queues import QUEUES, SORTS
 from dashboard.components.desk import Desk
+from dashboard.components.panel import button
 from dashboard.components.people import named
 from dashboard.components.text import escaped
 
@@ -28,7 +29,9 @@ def progress(desk: Desk) -> str:
     share = 100 * reviewed / total if total else 0
     aside = desk.set_aside()
     away = f'<span id="triage-away">{aside:,} set aside</span>' if aside else ""
-    masked = "<b>Masked</b>" if (desk.masked or desk.team.masked) and desk.person.may("verdict") else ""
+    masked = ""
+    if desk.person.may("verdict"):
+        masked = "<b>Masked</b>" if desk.team.masked else button("masked", chosen=desk.masked)
     word = "reviewed"
     if desk.queue == "disputed":
         reviewed, word = desk.settled(), "settled"

@@ -144,7 +144,7 @@ def _download(decision: Signed) -> None:
     )
     display.note(
         "Anyone can check it without this dashboard: <code>snapshot-audit verify-signoff FILE --study DIR --expect "
-        f"{plain(decision.content['sha256'][:12])}…</code>"
+        f"{plain(decision.content['sha256'])}</code>"
     )
 
 
@@ -234,7 +234,8 @@ def _lines(error: AuditError) -> str:
 
 
 def _refused(person: Person) -> None:
-    why = person.reason or "Your role here may look and review; a release is decided by an adjudicator."
+    may = "look and review" if person.may("verdict") else "look"
+    why = person.reason or f"Your role here may {may}; a release is decided by an adjudicator."
     display.note(f"You cannot sign. {plain(why)}")
 
 
