@@ -259,6 +259,7 @@ def test_impact_cause_and_note_travel_with_the_verdict(at: Desk) -> None:
     assert event.note == "page 12 was retired; keys 1 2 j z stay text"
     assert len(at.verdicts()) == 1
     at.press("k")
+    at.moved()
     expect(at.note()).to_have_value(event.note)
     expect(at.page.locator("#triage-history")).to_contain_text("Regression, high impact")
 
