@@ -13,12 +13,13 @@ from audit_core.importers.values import Number
 LONG_ID = 200
 """A listed text longer than this is a passage, not a document id."""
 
-_KEYS = {
+KEYS = {
     "document_id": ("document_id", "doc_id", "passage_id", "chunk_id", "id"),
     "text": ("text", "passage", "content", "page_content", "body"),
     "score": ("score",),
     "title": ("title",),
 }
+"""Names under which a document's parts are found."""
 _NUMBER = re.compile(r"[+-]?\d+")
 _WHOLE = re.compile(r"\+?\d+(\.0+)?")
 _TRUE, _FALSE = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
@@ -175,7 +176,7 @@ def _document(item: Any) -> Passage:
         raise UnreadableError(f"{_what(item)} where a document is expected")
     if len(item) == 1 and isinstance(text := item.get("text"), str):
         return passage(None, str(text))
-    found = {field: text_of(next((item[key] for key in keys if key in item), None)) for field, keys in _KEYS.items()}
+    found = {field: text_of(next((item[key] for key in keys if key in item), None)) for field, keys in KEYS.items()}
     return passage(found["document_id"], found["text"], found["score"], found["title"] or "")
 
 

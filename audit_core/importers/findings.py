@@ -52,6 +52,10 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "evaluation tools do. Check which of the two the generator saw.",
         "questions_without_run": "{# question has|# questions have} no list in the run of {its|their} state; nothing "
         "is known of {its|their} evidence.",
+        "unusable_golds": "{# gold that was found by its name is|# golds that were found by their names are} no "
+        "text and {was|were} left out; name the field: --gold PATH.",
+        "unusable_evidence": "{# list that was found by its name holds|# lists that were found by their names hold} no "
+        "documents and {was|were} left out; name the field: --map evidence=PATH.",
         "unfinished_logs": "{# log|# logs} did not finish; whatever is missing may not be missing by chance, and "
         "every estimate is about the questions it reached.",
         "invalidated_samples": "{# sample was|# samples were} invalidated by the people who ran the evaluation; "

@@ -320,3 +320,18 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["import", "phoenix", str(file), "--study", str(tmp_path / "s"), "--dry-run"]) == 0
     assert "question is" not in capsys.readouterr().err
     assert not (tmp_path / "s").exists()
+
+
+def test_what_was_only_guessed_never_costs_the_answer(tmp_path: Path) -> None:
+    records = phoenix_records(2)
+    for record in records:
+        record["reference_output"] = {"correct": True, "score": 0.5}
+        record["output"]["documents"] = [{"foo": 1}, 7]
+    file = write(tmp_path / "n1.json", records)
+    report, study = taken(tmp_path, "phoenix", file)
+    assert by_question(study) == CELLS
+    counts = problems(report)
+    assert (counts["unusable_golds"], counts["unusable_evidence"]) == (6, 6)
+    assert all(d.gold is None and not d.evidence for d in study.dossiers())
+    with pytest.raises(InputError, match="unusable gold"):
+        taken(tmp_path / "x", "phoenix", file, mapping=("gold=reference_output.correct",))

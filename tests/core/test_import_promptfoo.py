@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from audit_core.study import Study
 from audit_core.verify import verify
 from tests.support.made_logs import QUESTIONS, promptfoo, promptfoo_rows, taken, told, write, write_lines
 from tests.support.tables import answers, cells, dossiers, problems
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_repeats_by_the_order_of_tests_whatever_the_order_of_rows(tmp_path: Path) -> None:
@@ -211,3 +215,65 @@ def test_the_same_bytes_twice(tmp_path: Path) -> None:
         file.write_text(text)
     with pytest.raises(InputError, match="the same bytes"):
         taken(tmp_path, "promptfoo", *files)
+
+
+def test_variables_that_the_run_adds_tell_no_tests_apart(tmp_path: Path) -> None:
+    rows = promptfoo_rows(2)
+    for number, row in enumerate(rows):
+        row["vars"] = {**row["vars"], "sessionId": f"s{number}", "_conversation": [number]}
+    report, _ = taken(tmp_path, "promptfoo", write(tmp_path / "n1.json", promptfoo(rows)))
+    assert report.repeats == {"n1": 2}
+
+
+def test_older_rows_without_numbers_keep_their_order(tmp_path: Path) -> None:
+    rows = promptfoo_rows(2)
+    for row in rows:
+        for key in ("testIdx", "promptIdx", "failureReason", "testCase", "promptId"):
+            del row[key]
+        row["provider"] = row["provider"]["id"]
+    log = {"results": {"version": 2, "results": rows, "table": {"head": {}, "body": [{"outputs": [{"text": "x"}]}]}}}
+    report, study = taken(tmp_path, "promptfoo", write(tmp_path / "n1.json", log))
+    assert report.repeats == {"n1": 2}
+    assert {c.repeat: c.answer for c in cells(study).values() if c.record in (1, 2)} == {1: told(0, 1), 2: told(0, 2)}
+
+
+@pytest.mark.parametrize("depth", [150, 700])
+def test_absurdly_nested_values_end_in_a_sentence(tmp_path: Path, depth: int) -> None:
+    rows = promptfoo_rows(1, answer=lambda q, r: "HERE")
+    text = json.dumps(promptfoo(rows)).replace('"HERE"', '{"a":' * depth + "1" + "}" * depth, 1)
+    (tmp_path / "n1.json").write_text(text)
+    code = main(["import", "promptfoo", str(tmp_path / "n1.json"), "--study", str(tmp_path / "study")])
+    assert code in (0, 2)
+    assert (code == 0) == (tmp_path / "study").exists()
+
+
+def test_links_are_followed_once_and_never_in_circles(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    write(folder / "a.json", promptfoo(promptfoo_rows(2)))
+    (folder / "loop").symlink_to(folder, target_is_directory=True)
+    report, _ = taken(tmp_path, "promptfoo", folder)
+    assert report.states == ["a"]
+    (folder / "b.json").symlink_to(folder / "a.json")
+    with pytest.raises(InputError, match="the same file twice"):
+        taken(tmp_path / "x", "promptfoo", folder)
+
+
+def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
+    """The import may use 400 MiB of address space beyond the start; a file of 200 MB read whole would not fit."""
+    rows = [json.dumps(row) for row in promptfoo_rows(2, questions=[f"Question {n}?" for n in range(1000)])]
+    filler = "x" * 100_000
+    with (tmp_path / "n1.json").open("w") as stream:
+        stream.write('{"results": {"version": 3, "results": [')
+        for number, row in enumerate(rows):
+            stream.write(("," if number else "") + row[:-1] + f', "debug": "{filler}"}}')
+        stream.write("]}}")
+    command = (
+        "import resource, sys; from audit_core.cli import main; import audit_core.importers.table, numpy; "
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize(); "
+        "resource.setrlimit(resource.RLIMIT_AS, (size + (400 << 20),) * 2); sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["import", "promptfoo", str(tmp_path / "n1.json"), "--study", str(tmp_path / "study")]
+    done = subprocess.run([sys.executable, "-c", command, *arguments], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "2,000 records, 1,000 questions" in done.stdout

@@ -8,12 +8,11 @@ from typing import Any
 
 from audit_core.errors import InputError, Problem
 from audit_core.importers import columns
-from audit_core.importers.delimited import MOST_PROBLEMS, DelimitedReader
-from audit_core.importers.document import RECORD_LIMIT, Document, Path, decode
+from audit_core.importers.document import Path
 from audit_core.importers.facts import made_id
-from audit_core.importers.kinds.texts import evidence_of, listed, written
+from audit_core.importers.kinds.records import Records
+from audit_core.importers.kinds.texts import evidence_of, is_document, listed, written
 from audit_core.importers.options import Options
-from audit_core.importers.parquet import ParquetReader
 from audit_core.importers.sources import Source
 from audit_core.importers.tally import Tally
 from audit_core.importers.values import ABSENT, Number, scrub, shown
@@ -140,7 +139,6 @@ class LogReader:
 
     Attributes:
         columns: Our own names, since a kind knows where they are.
-        position: How many bytes were read so far, where that is known.
         count: How many records were read so far, those without a row among them.
     """
 
@@ -163,18 +161,27 @@ class LogReader:
         self._asked = [part for part in options.state_parts if part not in kind.states]
         self._rows = kind.rows(self._log)
         self._made = False
-        self.position = self.count = 0
-        self._escaped = True  # whether the present record may hold half a character
+        self._raw = Records(source, kind, self._log.head, options.delimiter, tally)
+        self.count = 0
+
+    @property
+    def position(self) -> int:
+        """How many bytes were read so far, where that is known."""
+        return self._raw.position
 
     def records(self) -> Iterator[tuple[int, int, Row]]:
         """Number of the record from 1, its position, and its values by our names."""
-        for number, line, record in self._raw():
+        for number, line, record in self._raw:
             self.count = number
             try:
                 for row in self._rows.rows(record):
                     yield number, line, self._finished(row, record)
             except RecursionError:
-                raise InputError(Problem("a record is nested too deep", where=str(self._source.at(line)))) from None
+                where = str(self._source.at(line))
+                action = "Leave the record out, or map the fields that matter: --map OURS=PATH"
+                raise InputError(
+                    Problem("a record is nested too deep", "a few levels", "hundreds", where, action)
+                ) from None
         self._rows.finish()
         self._check_mapping()
 
@@ -190,11 +197,9 @@ class LogReader:
         if "answer" in row:
             row["answer"] = self._answer(row["answer"])
         if "evidence" in row:
-            given, row["evidence"] = row["evidence"], evidence_of(row["evidence"])
-            if isinstance(given, str) and given.lstrip().startswith("[") and row["evidence"] == [{"text": given}]:
-                self._tally.add("evidence_in_other_notation", f"{self._source.name}: {shown(given)}")
+            row["evidence"] = self._evidence(row["evidence"])
         if "gold" in row:
-            row["gold"] = gold_of(row["gold"])
+            row["gold"] = self._gold(row["gold"])
         question = row.get("question")
         if question is not None and not isinstance(question, str):
             row["question"] = question = written(question)
@@ -205,7 +210,7 @@ class LogReader:
                 self._made = True
                 self._tally.add("ids_made_from_questions", self._source.name)
         row["state"] = self._state(row.get("state") or {}, record)
-        if self._escaped:
+        if self._raw.escaped:
             row, found = scrub(row)
             if found:
                 self._tally.add("surrogates", self._source.name, count=found)
@@ -216,6 +221,24 @@ class LogReader:
             self._tally.add("object_answers", self._source.name)
             return written(value)
         return value
+
+    def _evidence(self, given: Any) -> Any:
+        found = evidence_of(given)
+        if isinstance(given, str) and given.lstrip().startswith("[") and found == [{"text": given}]:
+            self._tally.add("evidence_in_other_notation", f"{self._source.name}: {shown(given)}")
+        if "evidence" not in self._log.mapped and found and not all(map(is_document, found)):
+            # A field that was only guessed must not cost the answer beside it.
+            self._tally.add("unusable_evidence", f"{self._source.name}: {shown(written(found[0]))}")
+            return None
+        return found
+
+    def _gold(self, given: Any) -> Any:
+        found = gold_of(given)
+        items = found if isinstance(found, list) else [found]
+        if "gold" not in self._log.mapped and not all(item is None or isinstance(item, str) for item in items):
+            self._tally.add("unusable_golds", f"{self._source.name}: {shown(written(found))}")
+            return None
+        return found
 
     def _state(self, parts: Mapping[str, Any], record: dict[str, Any]) -> str:
         """All parts by which states may differ, in one text."""
@@ -249,81 +272,6 @@ class LogReader:
                 *((f"--state-from {part}", part) for part in self._asked if part not in self._log.found),
             )
         ]  # fmt: skip
-        if problems:
-            raise InputError(problems)
-
-    def _raw(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        form, source = self._source.form, self._source
-        if form == "csv":
-            yield from DelimitedReader(source, self._log.options.delimiter, self._tally).records()
-        elif form == "parquet":
-            yield from ParquetReader(source, self._tally).records()
-        elif form == "jsonl":
-            yield from self._lines()
-        elif form == "zip":
-            from audit_core.importers.kinds.archive import samples
-
-            yield from self._objects(samples(source, self._log.head))
-        else:
-            with source.open() as stream:
-                document = Document(stream, source.name, self._kind.arrays, self._kind.dropped)
-                for record in self._objects(self._elements(document)):
-                    self.position, self._escaped = document.position, document.escaped
-                    yield record
-
-    def _elements(self, document: Document) -> Iterator[Any]:
-        found = False
-        for path, value, is_record in document.values():
-            if is_record:
-                found = True
-                yield value
-            else:
-                self._log.head[path] = value
-        if not found:
-            arrays = " or ".join(".".join(path) or "a list" for path in self._kind.arrays)
-            keys = ", ".join(shown(".".join(path), 40) for path in list(self._log.head)[:12]) or "nothing"
-            action = "Check that the file is a log of this kind, and that it holds records."
-            name = f"no records of {self._kind.name}"
-            raise InputError(Problem(name, f"records at {arrays}", keys, self._source.name, action))
-
-    def _objects(self, values: Iterator[Any]) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        number = 0
-        for value in values:
-            number += 1
-            if not isinstance(value, dict):
-                self._tally.add("unreadable_values", f"{self._source.at(number)}: no object")
-                continue
-            yield number, number, value
-
-    def _lines(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        problems: list[Problem] = []
-        number = line = 0
-        with self._source.open() as stream:
-            while data := stream.readline(RECORD_LIMIT + 1):
-                line += 1
-                self.position += len(data)
-                self._escaped = b"\\ud" in data or b"\\uD" in data
-                try:
-                    if len(data) > RECORD_LIMIT:
-                        raise ValueError(f"longer than {RECORD_LIMIT:,} bytes")
-                    text = data.decode("utf-8-sig").strip()
-                    if not text:
-                        continue
-                    record = decode(text)
-                    if not isinstance(record, dict):
-                        raise ValueError("not an object")
-                except ValueError as error:
-                    what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-                    action = "Correct the file; nothing was written."
-                    problems.append(
-                        Problem(f"damaged record: {what}", "one JSON object", "", str(self._source.at(line)), action)
-                    )
-                    if len(problems) == MOST_PROBLEMS or len(data) > RECORD_LIMIT:
-                        break
-                    continue
-                number += 1
-                if not problems:
-                    yield number, line, record
         if problems:
             raise InputError(problems)
 

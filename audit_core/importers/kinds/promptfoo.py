@@ -155,7 +155,9 @@ class Promptfoo(Rows):
         mark = hash((plain(text).casefold(), way, tuple(map(repr, parts))))
         test = record.get("testCase")
         test = test if isinstance(test, dict) else {}
-        asked = hash((_mark(variables), test.get("description"), _mark(test.get("assert"))))
+        # What promptfoo adds while it runs is another for each call.
+        given = {name: value for name, value in variables.items() if name != "sessionId" and not name.startswith("_")}
+        asked = hash((_mark(given), test.get("description"), _mark(test.get("assert"))))
         group = self._groups.setdefault(mark, [asked, 0])
         group[1] += 1
         self._texts.setdefault(mark, shown(text, 80))

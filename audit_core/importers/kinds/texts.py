@@ -9,6 +9,7 @@ import tokenize
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from audit_core.importers.cells import KEYS
 from audit_core.importers.document import decode
 from audit_core.importers.values import Number
 
@@ -42,6 +43,9 @@ EVIDENCE = (
     "context",
 )
 """Names under which questions, answers, accepted answers and evidence usually stand, the most telling first."""
+
+
+_TEXTS, _IDS = KEYS["text"], KEYS["document_id"]
 
 
 def named(names: Iterable[str], among: Iterable[str]) -> str | None:
@@ -143,9 +147,16 @@ def evidence_of(value: Any) -> Any:
     return [{"text": item} if isinstance(item, str) else _document(item) for item in items]
 
 
+def is_document(item: Any) -> bool:
+    """Whether something can be meant as a document: an object with a text or an id."""
+    return isinstance(item, dict) and any(isinstance(item.get(key), str) for key in (*_TEXTS, *_IDS))
+
+
 def _document(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
+    if "pageContent" in item and "text" not in item:
+        item = {**item, "text": item["pageContent"]}
     return {key: None if isinstance(part, dict | list | bool) else part for key, part in item.items()}
 
 
