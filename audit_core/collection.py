@@ -131,88 +131,7 @@ class Collection:
     share: str = "1"
 
 
-TEMPLATE = """\
-# The protocol of one study. All of it is fixed before the first answer: "snapshot-audit freeze" locks it.
-# Paths are relative to this file.
-
-[study]
-id = "my-study"                      # lower-case letters, digits, _ . -
-title = "My study"
-generator = "extractive baseline on this machine"
-differs = "the index snapshot"       # the one thing that differs between the states
-# parent = "../other-study"          # repeat a study: its questions, states and evidence, with another generator; then
-                                     # leave out [ladder], [questions], [gold], [corpus] and [retrieval]
-
-[ladder]                             # states in order; "shards" is how many of the corpus's shards a state can reach
-states = [
-  { name = "n0", label = "no retrieval", shards = 0 },
-  { name = "n1", label = "one shard", shards = 1 },
-  { name = "n3", label = "three shards", shards = 3 },
-]
-endpoints = ["n1", "n3"]             # the primary pair: old, new
-
-[questions]
-file = "questions.jsonl"             # or .csv, .tsv, .parquet: question_id, question, tags
-count = 20                           # how many are selected, in the order of a hash of seed and id
-seed = "1"
-exclude = []
-exclude_file = ""                    # further ids that may not be selected, one a line
-
-[gold]
-file = "gold.jsonl"                  # question_id, aliases; opened after the judgments are locked; "" for none
-
-[corpus]
-shards = ["shard-1.jsonl", "shard-2.jsonl", "shard-3.jsonl"]   # document_id, text, optional title, url, family
-
-[retrieval]
-retriever = "fts5"                   # or opensearch, elasticsearch, deepresearchgym, replay: see docs/retrieval.md
-depth = 8                            # documents per question and state
-characters = 1200                    # most characters of a passage that are shown
-
-[generation]
-adapter = "extractive"               # or "messages": any endpoint of the Messages protocol
-                                     # or "embedded": a small language model on this machine (the extra [local])
-# model = "…"                        # with "messages"
-# base_url = "https://…"
-# key_variable = "ANTHROPIC_API_KEY" # the key itself is never stored
-repeats = 2                          # independent answers per question and state; 2 or more
-max_tokens = 64
-concurrency = 1
-tries = 5
-deadline = 180                       # seconds for one call
-seed = "1"
-# temperature = ""                   # decimal text; "" leaves sampling to the service
-# parameters = { output_config = { effort = "low" } }   # further fields of each request, sent as they are
-# rate = 0                           # most calls in a minute; 0: no limit
-# transport = "calls"                # or "batch", with "messages": Message Batches, batch_size calls in each
-# batch_size = 1000
-# input_price = ""                   # decimal text, per million tokens; for the cost that run and status show
-# output_price = ""
-
-[judging]
-adapter = "none"                     # "none": the exact kernel stands alone; "lexical": offline, weak; or a model,
-                                     # blind: "embedded", "messages", "openai"
-controls = false                     # true: each judge gets 40 packets with known labels too
-
-# [second_judge]                     # labels after the first one is locked; how far both agree is estimated
-# adapter = "lexical"                # any but "none", with the keys that [judging] has
-# share = "0.25"                     # of the questions, by a hash; "1" for all
-
-[estimation]
-normalization = "nq_open/1"          # or "triviaqa/1"
-unknown = ["UNKNOWN"]
-draws = 50000
-seed = "1"
-level = "0.95"
-
-[decision]                           # leave the table out for a study without a confirmatory decision
-margin = "0.03"                      # decimal text
-lower_above_zero = ["exact"]         # kernels whose one-sided lower bound must be above 0
-
-[budget]
-calls = 0                            # 0: no limit
-tokens = 0
-"""
+TEMPLATE = Path(__file__).with_name("protocol.template.toml").read_text("utf-8")
 
 
 class _Reader:
@@ -312,8 +231,53 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
     Raises:
         InputError: The file cannot be read, or anything in it is wrong; one message lists every fault.
     """
+    reader = _Reader(_document(path))
+    protocol, collection = _parse(reader)
+    reader.leftovers()
+    if not reader.faults and collection.parent is None:  # else the parent's states are needed first
+        reader.faults += contradictions(protocol)
+    if reader.faults:
+        raise InputError(reader.faults)
+    return protocol, collection
+
+
+def judging_of(path: Path, questions: int, repeats: int) -> Collection:
+    """How an imported study is judged: the tables ``[judging]`` and ``[budget]`` of a TOML file, and nothing else.
+
+    Args:
+        path: The file.
+        questions: Of the study.
+        repeats: Most answers of a question in a state.
+
+    Returns:
+        A collection of which only judging and budget say anything.
+
+    Raises:
+        InputError: The file cannot be read, or anything in it is wrong; one message lists every fault.
+    """
+    reader = _Reader(_document(path))
+    judging = _calls(reader, "judging", JUDGES[1:], most=JUDGE_TOKENS)
+    found = Collection(
+        questions="", gold="", exclude=(), count=questions, selection_seed="", shards=(), reach={}, retriever="none",
+        depth=0, characters=0, repeats=repeats, generation=Calls("imported"), judging=judging,
+        calls=reader.get("budget", "calls", _whole(0), "0 or more", 0),
+        tokens=reader.get("budget", "tokens", _whole(0), "0 or more", 0),
+        controls=reader.get("judging", "controls", lambda v: type(v) is bool, "true or false", False),
+    )  # fmt: skip
+    reader.leftovers()
+    if reader.faults:
+        raise InputError(reader.faults)
+    return found
+
+
+def judge_words(collection: Collection) -> str:
+    """The first judge in words, where nothing more is known of it."""
+    return _words(collection.judging)
+
+
+def _document(path: Path) -> dict[str, Any]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(
             Problem(
@@ -328,14 +292,6 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
         raise InputError(
             Problem("the protocol is not TOML", "valid TOML", str(error), str(path), "Correct the file.")
         ) from None
-    reader = _Reader(document)
-    protocol, collection = _parse(reader)
-    reader.leftovers()
-    if not reader.faults and collection.parent is None:  # else the parent's states are needed first
-        reader.faults += contradictions(protocol)
-    if reader.faults:
-        raise InputError(reader.faults)
-    return protocol, collection
 
 
 def _parse(reader: _Reader) -> tuple[Protocol, Collection]:

@@ -19,6 +19,11 @@ DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,12})?")
 KERNELS = ("exact", "semantic")
 
 
+def study_id_of(name: str) -> str:
+    """An identifier out of a folder's name."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.casefold()).strip("-._")[:64] or "imported"
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Who labelled pairs of answers.

@@ -152,8 +152,10 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("judge", judging.judge, "Label an imported study by meaning, as a new study; offline or from a file.")
     sub.add_argument("source", metavar="STUDY")
     sub.add_argument("--study", type=Path, required=True, metavar="DIR", help="folder of the new study")
+    sub.add_argument("--settings", type=Path, metavar="TOML", help="a judge to call: [judging] as a protocol has it")
     sub.add_argument("--labels", type=Path, metavar="FILE", help="labels of pairs that came with the logs (not blind)")
     sub.add_argument("--description", default="", metavar="TEXT", help="who gave the labels of the file")
+    _model_path(sub)
 
     sub = command("check-judge", judging.check_judge, "Compare a judge's labels with a reader's, sorted by hand.")
     sub.add_argument("study", metavar="STUDY")

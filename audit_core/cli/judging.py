@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,6 @@ def check_judge(arguments: argparse.Namespace) -> Result:
 
 def judge(arguments: argparse.Namespace) -> Result:
     """Labels for a study without any, as a new study."""
-    from datetime import UTC, datetime
-
     from audit_core.console import Progress
     from audit_core.importers import judged
     from audit_core.study import Study
@@ -77,21 +76,47 @@ def judge(arguments: argparse.Namespace) -> Result:
     path = bundled.resolve(arguments.source)
     sound(path)
     source = Study(path, "verified")
+    if arguments.settings:
+        return _by_calls(source, arguments)
     if arguments.labels:
         description = arguments.description or f"labels of {arguments.labels.name}"
         who, labels = judged.from_file(arguments.labels, description, source)
     else:
         who, labels = judged.offline()
-    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     with Progress("judge", unit="question") as progress:
-        made = judged.judged(source, arguments.study, who, labels, created, progress.count)
-    facts = {"study": str(made.path), "judge": who.description, "blind": who.blind}
+        made = judged.judged(source, arguments.study, who, labels, _now(), progress.count)
+    return _told(made)
+
+
+def _by_calls(source: Study, arguments: argparse.Namespace) -> Result:
+    """Labels of a judge that is called."""
+    from audit_core.collect.labelling import label
+    from audit_core.collection import judging_of
+    from audit_core.console import Progress
+
+    if arguments.labels:
+        raise InputError(Problem("two judges are named", "--settings or --labels", "both", action="Leave one out."))
+    repeats = max((len({c.repeat for c in d.cells}) for d in source.dossiers()), default=1)
+    collection = judging_of(arguments.settings, sum(1 for _ in source.questions()), repeats)
+    with Progress("judge", unit="packet") as progress:
+        made = label(source, arguments.study, collection, _now(), model_path=arguments.model_path,
+                     progress=progress.count)  # fmt: skip
+    return _told(made)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _told(made: Study) -> Result:
+    judge = made.protocol.primary_judge
+    assert judge is not None
     lines = [
         f"Written and locked: {made.path}",
-        f"Judge: {who.description}",
+        f"Judge: {judge.description}",
         f"Next: snapshot-audit load {made.path} --db audit.db",
     ]
-    return facts, "\n".join(lines), 0
+    return {"study": str(made.path), "judge": judge.description, "blind": judge.blind}, "\n".join(lines), 0
 
 
 def _agreement(found: JudgeAgreement) -> dict[str, Any]:

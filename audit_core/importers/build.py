@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -15,7 +14,7 @@ from audit_core.importers.sources import Source
 from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Passages, Staging
 from audit_core.importers.values import scrub
 from audit_core.model import Cell, Document, Evidence, Finding, Gold, Question, State
-from audit_core.protocol import Protocol
+from audit_core.protocol import Protocol, study_id_of
 from audit_core.protocol import Source as SourceRecord
 from audit_core.study import create_study
 
@@ -60,7 +59,7 @@ def protocol(
     )
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
     return Protocol(
-        study_id=study_id(path.name),
+        study_id=study_id_of(path.name),
         title=scrub(options.title or path.name)[0],
         origin="imported",
         provenance=f"Imported from {names}; nothing but the files shows how the answers were made.",
@@ -74,11 +73,6 @@ def protocol(
         limits=tuple(limits),
         sources=tuple(SourceRecord(source.name, source.sha256, source.size) for source in sources),
     )
-
-
-def study_id(name: str) -> str:
-    """An identifier out of a folder's name."""
-    return re.sub(r"[^a-z0-9_.-]+", "-", name.casefold()).strip("-._")[:64] or "imported"
 
 
 def build(

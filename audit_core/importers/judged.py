@@ -13,9 +13,8 @@ from pathlib import Path
 from audit_core import codec
 from audit_core.adapters import lexical
 from audit_core.errors import InputError, Problem
-from audit_core.importers.build import study_id
 from audit_core.model import Cell, Dossier, Judgment
-from audit_core.protocol import Judge
+from audit_core.protocol import Judge, study_id_of
 from audit_core.study import Study, create_study
 
 NAME = "primary"
@@ -72,7 +71,7 @@ def judged(
 
     return create_study(
         target,
-        replace(protocol, study_id=study_id(target.name), judges=(judge,), limits=tuple(limits)),
+        replace(protocol, study_id=study_id_of(target.name), judges=(judge,), limits=tuple(limits)),
         questions=list(source.questions()),
         cells=(cell for dossier in dossiers() for cell in dossier.cells),
         evidence=(record for dossier in dossiers() for record in dossier.evidence),

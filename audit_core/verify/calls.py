@@ -17,7 +17,7 @@ from audit_core.outcomes import AGAIN, read
 from audit_core.prompts import judge_prompt
 from audit_core.schedule import in_order
 from audit_core.study import ATTEMPTS, CELLS, COLLECTION, FLAGS, LATER, Study, attempts_of, controls_of
-from audit_core.study.files import AT_ONCE
+from audit_core.study.files import AT_ONCE, JUDGE_ATTEMPTS
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, Slots, Tally, reply_of
 from audit_core.verify.contents import Contents
@@ -30,7 +30,9 @@ class CallChecks(Contents):
 
     def _calls(self) -> None:
         listed = self._listed()
-        if ATTEMPTS not in listed or COLLECTION not in listed:
+        answers = ATTEMPTS in listed
+        judged = any(JUDGE_ATTEMPTS.fullmatch(member) for member in listed)  # an imported study may hold these alone
+        if COLLECTION not in listed or not (answers or judged):
             for check in ("C19", "C20"):
                 self._set(check, "could not check", "The study holds no record of its calls.")
             return
@@ -46,7 +48,8 @@ class CallChecks(Contents):
             record = codec.decode((self.path / COLLECTION).read_bytes().removesuffix(b"\n"))
             bound = record.pop("prompts", None) or {}
             collection = from_record(record)
-            self._answers(study, collection)
+            if answers:
+                self._answers(study, collection)
             same = bound.get("lexical") == lexical.model()[1]  # the offline judge of this version
             for judge in self.protocol.judges:
                 for folder, settings in ((AT_ONCE, collection.judging), (LATER, collection.second)):
@@ -57,8 +60,10 @@ class CallChecks(Contents):
         except AuditError as error:
             self._fail("C19", str(error.problems[0]))
             self._set("C20", "could not check", "The calls are not sound.")
-        self._set("C19", "passed", f"{self.seen:,} calls.")
-        self._set("C20", "passed", "Cells and labels are what the stored replies give.")
+        of = "" if answers else " of the judge; the answers were imported without theirs"
+        self._set("C19", "passed", f"{self.seen:,} calls{of}.")
+        what = "Cells and labels are" if answers else "Labels are"
+        self._set("C20", "passed", f"{what} what the stored replies give.")
 
     seen = 0
 

@@ -16,6 +16,7 @@ from audit_core.readmodel import read
 from audit_core.study import Study
 from audit_core.verify import verify
 from tests.support.logs import promptfoo
+from tests.support.service import Scripted, Seen, Service
 
 
 @pytest.fixture
@@ -120,3 +121,76 @@ def test_what_cannot_be_judged_is_refused(
     assert main(["judge", str(source), "--study", str(source)]) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fees", "logs"]
     capsys.readouterr()
+
+
+def judges(seen: Seen, _number: int) -> Scripted:
+    """A judge that calls equal texts the same, by the packet it was shown."""
+    prompt = seen.body["messages"][0]["content"]
+    assert "may" not in prompt.replace("maybe", "")
+    assert "june" not in prompt
+    data = json.loads(prompt.rpartition("\n<data ")[2].partition("\n")[2].rpartition("\n</data ")[0])
+    answers = data["answers"]
+    found = [[i, j, int(answers[i] == answers[j])] for i, j in combinations(range(len(answers)), 2)]
+    return Scripted(text=json.dumps({"labels": found}))
+
+
+def settings(folder: Path, url: str, **more: object) -> Path:
+    lines = ["[judging]", 'adapter = "messages"', 'model = "judge-1"', f'base_url = "{url}"',
+             'key_variable = "AUDIT_TEST_KEY"', *(f"{key} = {value}" for key, value in more.items())]  # fmt: skip
+    (folder / "judge.toml").write_text("\n".join(lines) + "\n")
+    return folder / "judge.toml"
+
+
+def test_a_judge_that_is_called_records_every_call_and_resumes(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", "sk-canary-of-this-test")
+    target = tmp_path / "called"
+    broken: list[int] = []
+
+    def first_five(seen: Seen, number: int) -> Scripted:
+        if number > 5:
+            broken.append(number)
+            return Scripted(status=401, body=b"{}")
+        return judges(seen, number)
+
+    with Service(first_five) as service:
+        command = ["judge", str(source), "--study", str(target), "--settings", str(settings(tmp_path, service.url))]
+        assert main(command) != 0
+        assert broken
+        service.script = judges
+        assert main(command) == 0
+        assert len(service.seen) == 12 + len(broken)
+        assert service.faults == []
+    found = {check.check_id: check for check in verify(target)}
+    assert [check.check_id for check in found.values() if check.result == "failed"] == []
+    assert (found["C19"].result, found["C20"].result) == ("passed", "passed")
+    assert "judge" in found["C19"].detail
+    study = Study(target)
+    for before, after in zip(Study(source).dossiers(), study.dossiers(), strict=True):
+        assert (before.cells, before.evidence, before.gold) == (after.cells, after.evidence, after.gold)
+        answers = [cell.answer for cell in after.cells]
+        assert all(label == int(answers[i] == answers[j]) for i, j, label in after.judgments["primary"].labels)
+    assert not any(b"sk-canary" in path.read_bytes() for path in target.rglob("*") if path.is_file())
+    ledger = target / "judgments/primary/attempts.jsonl"
+    ledger.chmod(0o644)
+    ledger.write_bytes(ledger.read_bytes().replace(b", 1]", b", 0]", 1))
+    assert any(check.result == "failed" for check in verify(target))
+    capsys.readouterr()
+
+
+def test_another_judge_does_not_go_on_in_the_same_folder(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AUDIT_TEST_KEY", "k")
+    with Service(lambda _seen, _number: Scripted(status=401, body=b"{}")) as service:
+        command = ["judge", str(source), "--study", str(tmp_path / "s"), "--settings"]
+        assert main([*command, str(settings(tmp_path, service.url))]) != 0
+        capsys.readouterr()
+        assert main([*command, str(settings(tmp_path, service.url, max_tokens=99))]) == 2
+        assert "judging" in capsys.readouterr().err
+    (tmp_path / "judge.toml").write_text('[judging]\nadapter = "messages"\nsped = 3\n[ladder]\n')
+    assert main([*command[:3], str(tmp_path / "t"), "--settings", str(tmp_path / "judge.toml")]) == 2
+    text = capsys.readouterr().err
+    assert all(word in text for word in ("base_url", "model", "sped", "ladder"))
+    assert not (tmp_path / "t").exists()
