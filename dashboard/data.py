@@ -7,6 +7,7 @@ database loaded again, which is moved into place as a new file, is picked up at 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import streamlit as st
 
 from audit_core import explore, results
 from audit_core.readmodel import read
-from audit_core.reviews.fold import Progress, progress
+from audit_core.reviews.memory import question_digest
+from audit_core.reviews.overview import Overview, overview
 from dashboard import identity, runtime
 from dashboard.components.saving import store
 from dashboard.state import Selection
@@ -233,14 +235,20 @@ def gaps(study_id: str, most: int = 500) -> tuple[int, list[Row]]:
     return _gaps(stamp(), study_id, most)
 
 
-def review(selection: Selection) -> Progress:
-    """How far the review of the selected pair's flips is, over everyone's verdicts on this very pair.
+def review(selection: Selection) -> Overview:
+    """How far the review of the selected pair's flips is, on this very pair and as whoever looks may know it.
 
     Raises:
         StorageError: The verdict store cannot be read.
     """
     pair = (selection.old, selection.new)
-    return progress(store().fold(), selection.study, flips(selection), pair, identity.team().needed)
+    fold, found = store().fold(), flips(selection)
+    aside: list[str] = []
+    if fold.of_kind(None, "quarantine"):
+        table, today = _columns(stamp(), selection.study, selection.kernel, *pair), datetime.now(UTC).date().isoformat()
+        texts = dict(zip(table["question_id"], table["text"], strict=True))
+        aside = [q for q in found if fold.set_aside(selection.study, q, question_digest(texts[q]), today)]
+    return overview(fold, selection.study, found, pair, identity.person(), identity.team().needed, aside)
 
 
 def flips(selection: Selection) -> list[str]:

@@ -14,7 +14,7 @@ from audit_core.reviews.queues import COLUMNS, Marks, Mask, Table
 RANGES = ("contrast", "shared", "weight")
 FACTS = frozenset(COLUMNS) - {"numerator", "denominator", "weight"}
 PARAMETERS = ("only", "of", "tag", "fact", *RANGES, "verdict", "impact", "find")
-NONE, ANY = "none", "any"
+NONE, ANY, OTHER = "none", "any", "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Filters:
         facts: Columns that must be above 0.
         ranges: Inclusive bounds by name of `RANGES`.
         verdict: The verdict that counts for the question, ``any`` of them, or ``none`` where none counts yet.
-        impact: Its impact.
+        impact: Its impact; ``other`` for one that is not high or that nobody gave.
         find: Text in id, question or answers.
         problems: Sentences about parts that could not be understood.
     """
@@ -45,6 +45,11 @@ class Filters:
 
     def __bool__(self) -> bool:
         return self != Filters(problems=self.problems)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it asks for questions whose verdict counts, which are looked up and not waiting for anyone."""
+        return self.verdict not in (None, NONE) or self.impact is not None
 
     def mask(self, table: Table, marks: Marks, search: Callable[[str], set[str]]) -> Mask:
         """Questions that pass.
@@ -73,7 +78,9 @@ class Filters:
             mask &= marks.settled
         elif self.verdict:
             mask &= marks.outcome == list(VERDICTS).index(self.verdict)
-        if self.impact:
+        if self.impact == OTHER:
+            mask &= (marks.outcome >= 0) & (marks.outcome_impact != list(IMPACTS).index("high"))
+        elif self.impact:
             mask &= marks.outcome_impact == list(IMPACTS).index(self.impact)
         return mask
 
@@ -118,7 +125,7 @@ def parse(parameters: Mapping[str, Sequence[str]]) -> Filters:
         facts=facts,
         ranges=tuple(ranges),
         verdict=word("verdict", [*VERDICTS, NONE, ANY]),
-        impact=word("impact", list(IMPACTS)),
+        impact=word("impact", [*IMPACTS, OTHER]),
         find=one("find") or "",
         problems=tuple(problems),
     )

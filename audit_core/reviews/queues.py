@@ -203,12 +203,12 @@ class Marks:
     @property
     def hides_outcomes(self) -> bool:
         """Whether outcomes of questions that the person has not judged are hidden from them."""
-        return self.person.may("verdict") and not self.person.may("adjudicate")
+        return self.person.independent
 
     @property
     def to_settle(self) -> Mask:
-        """Disputed questions that the person may know of: all for an adjudicator, else those they have judged."""
-        return self.disputed if self.person.may("adjudicate") else self.disputed & self.reviewed
+        """Disputed questions that the person may know of: a reviewer knows of those they have judged themselves."""
+        return self.disputed & self.reviewed if self.hides_outcomes else self.disputed
 
 
 _VERDICT_CODE: dict[str | None, int] = {None: -1} | {verdict: i for i, verdict in enumerate(VERDICTS)}
@@ -305,18 +305,21 @@ QUEUES: dict[str, Queue] = {
 """Every queue by the name that the URL uses, in the order of the menu."""
 
 
-def members(table: Table, marks: Marks, narrowed: Mask | None = None) -> dict[str, Mask]:
+def members(table: Table, marks: Marks, narrowed: Mask | None = None, *, aside_too: bool = False) -> dict[str, Mask]:
     """Who is in each queue; counts beside the queues are the sums of these masks.
 
     Args:
         table: The questions.
         marks: What the reviewer has said.
         narrowed: Mask of `filters.Filters`, joined by *and*.
+        aside_too: Keep what is set aside, where it is looked up rather than worked on.
     """
     masks = {
         name: table.fixed(name, marks) if queue.fixed else queue.members(table, marks) for name, queue in QUEUES.items()
     }
-    if marks.aside.any():  # set aside means out of sight, but in a queue of its own and in every estimate
+    if (
+        marks.aside.any() and not aside_too
+    ):  # set aside means out of sight, but in a queue of its own and in every estimate
         masks = {name: mask if name == "quarantine" else mask & ~marks.aside for name, mask in masks.items()}
     return masks if narrowed is None else {name: mask & narrowed for name, mask in masks.items()}
 

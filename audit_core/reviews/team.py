@@ -43,6 +43,11 @@ class Person:
         needed: Role = "adjudicator" if kind in ADJUDICATOR else "reviewer"
         return ROLES.index(self.role) >= ROLES.index(needed)
 
+    @property
+    def independent(self) -> bool:
+        """Whether what others said on a question is hidden from them until they have judged it themselves."""
+        return self.may("verdict") and not self.may("adjudicate")
+
 
 def permit(person: Person, kind: Kind) -> None:
     """Let a save pass.

@@ -114,7 +114,7 @@ class Round:
 
     def _members(self) -> dict[str, Any]:
         narrowed = self.filters.mask(self.table, self.marks, self.search) if self.filters else None
-        return members(self.table, self.marks, narrowed)
+        return members(self.table, self.marks, narrowed, aside_too=self.filters.settled)
 
     def progress(self) -> tuple[int, int, int]:
         """Reviewed, all, and high impact, over the present queue."""
@@ -142,7 +142,7 @@ class Round:
         """Questions that belong to the queue and are in quarantine."""
         queue = QUEUES[self.queue]
         mask = self.table.fixed(self.queue, self.marks) if queue.fixed else queue.members(self.table, self.marks)
-        return 0 if self.queue == "quarantine" else int((mask & self.marks.aside).sum())
+        return 0 if self.queue == "quarantine" or self.filters.settled else int((mask & self.marks.aside).sum())
 
     def place(self) -> int | None:
         """Position of the current question in the queue, from 0; None where it is outside."""

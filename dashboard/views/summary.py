@@ -178,9 +178,10 @@ def _progress(comparison: Comparison, flips: Row) -> None:
     except AuditError as error:
         display.banner(plain(error), "bad")
         return
-    said, needed = found.by_verdict, identity.team().needed
+    everyone, known, needed = found.everyone, found.known, identity.team().needed
+    said = known.by_verdict
     reviewed = "reviewed" if needed == 1 else f"settled, by {needed} who agree or a ruling"
-    other = said["regression"] - found.high_impact_regressions
+    other = said["regression"] - known.high_impact_regressions
 
     def opens(number: int, **filters: str) -> Markup:
         return display.opening(count(number), display.into(selection, **filters))
@@ -189,29 +190,32 @@ def _progress(comparison: Comparison, flips: Row) -> None:
         links = " + ".join(opens(said[word], verdict=word) for word in (first, second) if said[word])
         return label, links or "0", ""
 
-    high = found.high_impact_regressions
+    high = known.high_impact_regressions
+    own = [("of these, judged by you too:", count(known.reviewed), "")] if found.partial else []
     verdicts = [
-        (reviewed, opens(found.reviewed, verdict="any"), ""),
+        (reviewed, opens(everyone.reviewed, verdict="any"), ""),
+        *own,
         ("regression, high impact", opens(high, verdict="regression", impact="high"), "bad" if high else ""),
-        ("regression, other impact", opens(other, verdict="regression"), ""),
+        ("regression, other impact", opens(other, verdict="regression", impact="other"), ""),
         two("improvement or acceptable", "improvement", "both_acceptable"),
         ("not a real change (judge error)", opens(said["not_a_real_change"], verdict="not_a_real_change"), ""),
         two("both wrong or cannot tell", "both_wrong", "cannot_tell"),
     ]
     open_ = [
         ("disputed, to be settled", opens(found.disputed, queue="disputed"), "bad"),
-        (f"begun, fewer than {plural(needed, 'verdict')}", count(found.begun), ""),
+        (f"begun, fewer than {plural(needed, 'verdict')}", count(everyone.begun), ""),
+        ("set aside as unstable", opens(found.aside, queue="quarantine", fact="flip"), ""),
     ]
-    started = found.reviewed or found.disputed or found.begun
-    rows = verdicts if found.reviewed else [(reviewed, "none yet" if started else "not started", "")]
-    rows += [row for row, number in zip(open_, (found.disputed, found.begun), strict=True) if number]
+    started = everyone.reviewed or found.disputed or everyone.begun
+    rows = verdicts if everyone.reviewed else [(reviewed, "none yet" if started else "not started", "")]
+    rows += [row for row, number in zip(open_, (found.disputed, everyone.begun, found.aside), strict=True) if number]
     rows += [("invisible to accuracy", _invisible(comparison), "")]
     body = "".join(f"<tr><td>{label}</td><td class='n {tone}'>{value}</td></tr>" for label, value, tone in rows)
     share = f"{count(flips['numerator'])} of {count(flips['denominator'])}"
     head = f"<tr><th scope='col'>repeat-stable flips</th><th scope='col' class='n'>{share}</th></tr>"
     display.block(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
-    if found.unreviewed:
-        display.link(f"Review {plural(found.unreviewed, 'open flip')}", display.into(selection, verdict="none"))
+    if found.waiting:
+        display.link(f"Review {plural(found.waiting, 'open flip')}", display.into(selection, verdict="none"))
 
 
 def _invisible(comparison: Comparison) -> str:
