@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, judging, nulls, reviewing, team
+from audit_core.cli import collecting, commands, exporting, judging, nulls, reviewing, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -148,6 +148,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--new", help="new state")
 
     nulls.add_arguments(command("aa", nulls.aa, nulls.HELP))
+
+    exporting.add_arguments(command("export", exporting.export, "Write a study's answers, or a state's ranked lists."))
 
     sub = command("judge", judging.judge, "Label an imported study by meaning, as a new study; offline or from a file.")
     sub.add_argument("source", metavar="STUDY")
