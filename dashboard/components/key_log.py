@@ -280,17 +280,20 @@ def new_presses(log: Any, acked: dict[str, int]) -> list[Press]:
     for entry in log if isinstance(log, list) else []:
         if not isinstance(entry, dict):
             continue
-        number, tab = entry.get("n"), entry.get("t")
+        number, tab = _whole(entry.get("n")), entry.get("t")
         texts = [entry.get(name) for name in ("a", "v", "i")]
-        if not isinstance(number, (int, float)) or not isinstance(tab, str) or not all(
+        if number is None or not isinstance(tab, str) or not all(
                 isinstance(text, str) for text in texts) or number <= acked.get(tab, 0):
             continue
-        acked[tab] = int(number)
+        acked[tab] = number
         action, value, item = map(str, texts)
-        found.append(Press(f"{tab[:64]}:{int(number)}", action, value, item, _event(entry.get("b")),
-                           _event(entry.get("u"))))
+        found.append(Press(f"{tab[:64]}:{number}", action, value, item, _whole(entry.get("b")),
+                           _whole(entry.get("u"))))
     return found
 
 
-def _event(number: Any) -> int | None:
-    return int(number) if isinstance(number, (int, float)) and number > 0 else None
+def _whole(number: Any) -> int | None:
+    """A number as a browser counts, from 1; a fraction would never be acknowledged, and infinity is none."""
+    if not isinstance(number, (int, float)) or not 0 < number < 2**53:
+        return None
+    return int(number) if number == int(number) else None

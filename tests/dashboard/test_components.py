@@ -276,6 +276,14 @@ def test_whatever_a_browser_sends_is_no_harm(log: Any) -> None:
         assert press.base is None or press.base > 0
 
 
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 1.5, 1e308, 10**40, 0, -1, "1", None])
+def test_a_number_that_is_none_is_no_press_and_is_not_asked_again(number: Any) -> None:
+    acked: dict[str, int] = {}
+    assert [new_presses([entry(number)], acked) for _ in range(3)] == [[], [], []]
+    (press,) = new_presses([entry(1, b=number, u=number)], acked)
+    assert (press.base, press.undo) == (None, None)
+
+
 def test_no_study_text_reaches_the_component() -> None:
     """The listener's script is a literal; only digests and registry texts are handed to it."""
     assert "innerHTML" not in key_log._JS
