@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit_core.codec import CodecError, Field, Record, check_fields, encode
+from audit_core.codec import CodecError, Field, Record, check_fields, decode, encode
 from audit_core.codec.fields import is_count, is_flag, is_hex, is_list, is_name, is_text, is_texts
 from audit_core.digests import canonical, sha256
 from audit_core.errors import InputError, Problem
@@ -303,6 +303,12 @@ def event_of(record: Record) -> Event:
         if name in found and not is_texts(found[name]):
             raise TypeError(f"{name} is not a list of texts")
     return from_fields(found)
+
+
+def questions(data: bytes) -> set[str]:
+    """Questions on which a file that was signed holds verdicts, also those that were taken back since."""
+    records = (decode(line) for line in data.splitlines() if b'"kind":"event"' in line)
+    return {event_of(record).question_id for record in records if record["kind"] == "event"}
 
 
 def _is_condition(item: Any) -> bool:

@@ -110,28 +110,26 @@ def _present(decision: Signed, since: list[str], person: Person, screen: Screen)
     if since:
         ask = "An adjudicator can sign anew." if not person.may("signoff") else "Look at the page, then sign anew."
         display.banner(f"<b>This decision is outdated.</b> {' '.join(map(plain, since))} {ask}", "warn")
-    if _sees_all(person, screen):
-        _download(decision)
-    else:
-        display.note(
-            "The signed file holds everyone's verdicts. You can download it once you have given yours on the same "
-            "questions, so that nobody is led by others."
-        )
+    _download(decision, person, screen)
 
 
-def _sees_all(person: Person, screen: Screen) -> bool:
-    """Whether somebody may see what others said: a reviewer only where they have judged themselves."""
-    if person.may("adjudicate") or not person.may("verdict"):
-        return True
+def _sees_all(person: Person, screen: Screen, content: bytes) -> bool:
+    """Whether somebody may see what others said in a file: a reviewer only where they have judged themselves."""
     own = {e.question_id for e in screen.events if e.reviewer == person.name and e.kind == "verdict"}
-    return own >= {event.question_id for event in screen.events}
+    return not person.independent or own >= signed.questions(content)
 
 
-def _download(decision: Signed) -> None:
+def _download(decision: Signed, person: Person, screen: Screen) -> None:
     try:
         content = read(store(), decision)
     except AuditError as error:
         display.banner(plain(error), "bad")
+        return
+    if not _sees_all(person, screen, content):
+        display.note(
+            "The signed file holds everyone's verdicts. You can download it once you have given yours on the same "
+            "questions, so that nobody is led by others."
+        )
         return
     st.download_button(
         "Download the signed file",
