@@ -6,6 +6,7 @@ Studies stream through question by question, so memory does not grow with the nu
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import os
 import shutil
@@ -67,6 +68,39 @@ def load(
             )
         )
     _check_target(db)
+    with _alone(db):
+        return _load(paths, db, verifier, allow_failed, add, progress)
+
+
+@contextlib.contextmanager
+def _alone(db: Path) -> Iterator[None]:
+    """One build of a database at a time: two that add a study each would lose the first one's."""
+    try:
+        lock = os.open(db.resolve().parent, os.O_RDONLY)
+    except OSError as error:
+        raise _unwritable(error, db) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _unwritable(error: Exception, db: Path) -> StorageError:
+    return StorageError(
+        Problem(
+            "the database cannot be written",
+            "a writable folder with free space",
+            str(error),
+            str(db),
+            "Free space or correct the rights, then run the same command again.",
+        )
+    )
+
+
+def _load(
+    paths: Sequence[Path], db: Path, verifier: Verifier, allow_failed: bool, add: bool, progress: Progress
+) -> Loaded:
     draft = db.with_name(f".{db.name}.{os.getpid()}.partial")
     draft.unlink(missing_ok=True)
     adding = add and db.exists() and db.stat().st_size > 0
@@ -89,15 +123,7 @@ def load(
         draft.replace(db)
         lock_files.sync_folder(db.resolve().parent)
     except (OSError, sqlite3.Error) as error:
-        raise StorageError(
-            Problem(
-                "the database cannot be written",
-                "a writable folder with free space",
-                str(error),
-                str(db),
-                "Free space or correct the rights, then run the same command again.",
-            )
-        ) from error
+        raise _unwritable(error, db) from error
     finally:
         for name in (draft, draft.with_name(draft.name + "-journal")):
             name.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,16 +45,21 @@ class Draft:
     """What a session is about to import.
 
     Attributes:
-        files: Names and sizes of what was dropped, and where it lies for now.
+        files: Names and sizes of what was dropped, and where it lies.
         job: The dry run or the import under way or done.
         created: Id of the study that was made.
     """
 
     files: list[tuple[str, int, Path]]
-    folder: Path
+    kept: tempfile.TemporaryDirectory[str]
     job: Job | None = None
     created: str = ""
     asked: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files lie for now; gone with the session."""
+        return Path(self.kept.name)
 
     @property
     def paths(self) -> list[Path]:
@@ -106,20 +110,20 @@ def _draft(dropped: list[Any]) -> Draft | None:
     if draft is not None:
         if draft.job is not None and draft.job.running():
             draft.job.stop()
-        shutil.rmtree(draft.folder, ignore_errors=True)
+        draft.kept.cleanup()
     for key in [k for k in st.session_state if str(k).startswith("import-col-") or k == "import-name"]:
         del st.session_state[key]
     draft = None
     if dropped:
-        folder = Path(tempfile.mkdtemp(prefix="snapshot-audit-import-"))
+        kept = tempfile.TemporaryDirectory(prefix="snapshot-audit-import-", ignore_cleanup_errors=True)
         files = []
         for number, file in enumerate(dropped):
             name = re.sub(r"[^\w .()+-]", "_", Path(file.name.replace("\\", "/")).name).lstrip(".") or "file"
-            place = folder / str(number)
+            place = Path(kept.name) / str(number)
             place.mkdir()
             (place / name).write_bytes(file.getbuffer())
             files.append((name, file.size, place / name))
-        draft = Draft(files, folder)
+        draft = Draft(files, kept)
         st.session_state["import-kind"] = guess_kind(draft.paths[0])
     st.session_state[KEY], st.session_state[KEY + "-names"] = draft, names
     return draft

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,18 @@ def test_a_job_says_what_is_wrong_in_four_parts(tmp_path: Path) -> None:
     assert {error["what"] for error in told[-1]["errors"]} == {"no column question_id", "no column answer"}
     assert all(error["action"] for error in told[-1]["errors"])
     assert list(tmp_path.iterdir()) == [tmp_path / "wrong.csv"]
+
+
+def test_two_that_add_at_once_lose_neither(tmp_path: Path, studies: Path) -> None:
+    db = tmp_path / "audit.db"
+    names = ("v4pro-100", "triviaqa-200", "nq-400")
+    command = [sys.executable, "-P", "-c", "import sys; from audit_core.cli import main; sys.exit(main())"]
+    started = [
+        subprocess.Popen([*command, "load", str(studies / name), "--db", str(db), "--add"], stdout=subprocess.DEVNULL)
+        for name in names
+    ]
+    assert [process.wait(120) for process in started] == [0, 0, 0]
+    assert {study["study_id"] for study in read.studies(db)} == set(names)
 
 
 def test_one_study_more(tmp_path: Path, studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
