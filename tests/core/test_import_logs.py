@@ -335,3 +335,35 @@ def test_what_was_only_guessed_never_costs_the_answer(tmp_path: Path) -> None:
     assert all(d.gold is None and not d.evidence for d in study.dossiers())
     with pytest.raises(InputError, match="unusable gold"):
         taken(tmp_path / "x", "phoenix", file, mapping=("gold=reference_output.correct",))
+
+
+def test_paths_lead_into_cells_that_hold_json(tmp_path: Path) -> None:
+    rows = [
+        {
+            "example_id": f"e{n}",
+            "repetition_number": repeat,
+            "input": json.dumps({"topic": question, "style": "short"}),
+            "output": json.dumps({"parts": {"final": told(n, repeat)}, "half": "\ud83d"}),
+            "reference_output": "",
+        }
+        for n, question in enumerate(QUESTIONS)
+        for repeat in (1, 2)
+    ]
+    file = write_csv(tmp_path / "n1.csv", rows)
+    mapping = ("question=input.topic", "answer=output.parts.final")
+    report, study = taken(tmp_path, "phoenix", file, mapping=mapping)
+    assert by_question(checked(study)) == CELLS
+    assert "object_answers" not in problems(report)
+
+
+def test_all_repeats_alike_are_named(tmp_path: Path) -> None:
+    records = [
+        {**record, "example_id": f"{record['example_id']}-{n}", "trace_id": "one", "start_time": "2026-01-01T00:00:00Z"}
+        for n in range(8)
+        for record in phoenix_records(2, lambda q, r: f"a long enough answer in prose to {q}")
+    ]
+    report, _ = taken(tmp_path, "phoenix", write(tmp_path / "n1.json", records))
+    counts = problems(report)
+    assert counts["repeats_look_cached"] == 24
+    assert counts["equal_response_ids"] == 24
+    assert counts["equal_times"] == 24

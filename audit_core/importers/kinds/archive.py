@@ -10,6 +10,7 @@ from typing import Any
 from audit_core.errors import InputError, Problem
 from audit_core.importers.document import RECORD_LIMIT, Path, decode
 from audit_core.importers.sources import Source
+from audit_core.importers.values import scrub
 
 FREE_BYTES, MOST_EXPANSION = 4 << 30, 200
 """An archive may unpack to 4 GiB, or to 200 times its own size if that is more."""
@@ -26,8 +27,8 @@ def _module() -> Any:
     return zipfile
 
 
-def samples(source: Source, head: dict[Path, Any]) -> Iterator[Any]:
-    """Every sample of an archive, in order of the members' names.
+def samples(source: Source, head: dict[Path, Any]) -> Iterator[tuple[Any, bool]]:
+    """Every sample of an archive, in order of the members' names, and whether it may hold half a character.
 
     Args:
         source: The archive.
@@ -47,7 +48,7 @@ def samples(source: Source, head: dict[Path, Any]) -> Iterator[Any]:
             header = next((name for name in ("header.json", "_journal/start.json") if name in known), None)
             if header is None:
                 raise _refused(source, "no Inspect log", "header.json", "another archive", "Check the file.")
-            found = _read(source, archive, header)
+            found = scrub(_read(source, archive, header)[0])[0]
             if isinstance(found, dict):
                 head.update({(key,): value for key, value in found.items()})
             head.setdefault(("status",), "started")
@@ -71,14 +72,14 @@ def _check(source: Source, members: list[Any], zipfile: Any) -> None:
         raise _refused(source, "the log is compressed with Zstandard", "a reader for it", "none", action)
 
 
-def _read(source: Source, archive: Any, name: str) -> Any:
+def _read(source: Source, archive: Any, name: str) -> tuple[Any, bool]:
     size = archive.getinfo(name).file_size
     if size > RECORD_LIMIT:
         raise _refused(source, "a sample is too large", f"at most {RECORD_LIMIT:,} bytes", f"{size:,} in {name[:80]}")
     with archive.open(name) as member:
         data = member.read(RECORD_LIMIT + 1)
     try:
-        return decode(data.decode("utf-8-sig"))
+        return decode(data.decode("utf-8-sig")), b"\\ud" in data or b"\\uD" in data
     except ValueError as error:
         raise _refused(source, f"damaged JSON in {name[:80]}: {error}") from None
 

@@ -11,7 +11,7 @@ from audit_core.importers import columns
 from audit_core.importers.document import Path
 from audit_core.importers.facts import made_id
 from audit_core.importers.kinds.records import Records
-from audit_core.importers.kinds.texts import evidence_of, is_document, listed, written
+from audit_core.importers.kinds.texts import evidence_of, is_document, listed, unpacked, written
 from audit_core.importers.options import Options
 from audit_core.importers.sources import Source
 from audit_core.importers.tally import Tally
@@ -119,7 +119,11 @@ class Log:
 
 
 def dig(value: Any, path: str) -> Any:
-    """The value at a path of keys with dots between them; a key that holds a dot itself is tried first."""
+    """The value at a path of keys with dots between them; a key that holds a dot itself is tried first.
+
+    Cells of a CSV file that hold JSON are read on the way.
+    """
+    value = unpacked(value)
     if isinstance(value, Mapping):
         if path in value:
             return value[path]
@@ -174,7 +178,7 @@ class LogReader:
         for number, line, record in self._raw:
             self.count = number
             try:
-                for row in self._rows.rows(record):
+                for row in self._rows.rows(self._clean(record)):
                     yield number, line, self._finished(row, record)
             except RecursionError:
                 where = str(self._source.at(line))
@@ -200,6 +204,8 @@ class LogReader:
             row["evidence"] = self._evidence(row["evidence"])
         if "gold" in row:
             row["gold"] = self._gold(row["gold"])
+        row["state"] = self._state(row.get("state") or {}, record)
+        row = self._clean(row)  # JSON in a cell may hold half a character that the record did not
         question = row.get("question")
         if question is not None and not isinstance(question, str):
             row["question"] = question = written(question)
@@ -209,12 +215,15 @@ class LogReader:
             if not self._made:
                 self._made = True
                 self._tally.add("ids_made_from_questions", self._source.name)
-        row["state"] = self._state(row.get("state") or {}, record)
-        if self._raw.escaped:
-            row, found = scrub(row)
-            if found:
-                self._tally.add("surrogates", self._source.name, count=found)
         return row
+
+    def _clean(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not self._raw.escaped:
+            return values
+        clean, found = scrub(values)
+        if found:
+            self._tally.add("surrogates", self._source.name, count=found)
+        return clean
 
     def _answer(self, value: Any) -> Any:
         if isinstance(value, dict | list | bool):

@@ -157,7 +157,7 @@ class Promptfoo(Rows):
         test = test if isinstance(test, dict) else {}
         # What promptfoo adds while it runs is another for each call.
         given = {name: value for name, value in variables.items() if name != "sessionId" and not name.startswith("_")}
-        asked = hash((_mark(given), test.get("description"), _mark(test.get("assert"))))
+        asked = hash((_mark(given), _mark(test.get("description")), _mark(test.get("assert"))))
         group = self._groups.setdefault(mark, [asked, 0])
         group[1] += 1
         self._texts.setdefault(mark, shown(text, 80))

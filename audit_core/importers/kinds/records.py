@@ -12,7 +12,7 @@ from audit_core.importers.kinds.archive import samples
 from audit_core.importers.parquet import ParquetReader
 from audit_core.importers.sources import Source
 from audit_core.importers.tally import Tally
-from audit_core.importers.values import shown
+from audit_core.importers.values import scrub, shown
 
 
 class Layout(Protocol):
@@ -62,13 +62,18 @@ class Records:
         elif form == "jsonl":
             yield from self._lines()
         elif form == "zip":
-            yield from self._objects(samples(source, self._head))
+            yield from self._objects(self._members())
         else:
             with source.open() as stream:
                 document = Document(stream, source.name, self._layout.arrays, self._layout.dropped)
                 for record in self._objects(self._elements(document)):
                     self.position, self.escaped = document.position, document.escaped
                     yield record
+
+    def _members(self) -> Iterator[Any]:
+        for value, escaped in samples(self._source, self._head):
+            self.escaped = escaped
+            yield value
 
     def _elements(self, document: Document) -> Iterator[Any]:
         found = False
@@ -77,7 +82,7 @@ class Records:
                 found = True
                 yield value
             else:
-                self._head[path] = value
+                self._head[path] = scrub(value)[0] if document.escaped else value
         if not found:
             arrays = " or ".join(".".join(path) or "a list" for path in self._layout.arrays)
             keys = ", ".join(shown(".".join(path), 40) for path in list(self._head)[:12]) or "nothing"
