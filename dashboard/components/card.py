@@ -40,7 +40,7 @@ class View:
         place: Position in the queue, in words.
         pair: The two answers compared word by word, as positions in the question's cells.
         full_evidence: Passages in full.
-        full_text: Texts beyond `LONGEST` characters that are shown to the end: cell keys, or ``question``.
+        full_text: Texts beyond `LONGEST` characters that are shown to the end: side and repeat, or ``question``.
         full_labels: Every pair label of the question.
         masked: States, letters, evidence and labels are hidden until the verdict.
     """
@@ -175,17 +175,18 @@ def _side(view: View, found: Classes, state: str, kind: str) -> str:
     large = ""
     if agreed and first is not None and len(first) <= HEADLINE and first.strip():
         large = f'<p class="sa-headline">{shown(first)}</p>'
-    rows = "".join(_answer(view, found, group, first if i else None) for i, group in enumerate(_groups(cells, found)))
+    groups = _groups(cells, found, view.masked)
+    rows = "".join(_answer(view, found, group, first if i else None) for i, group in enumerate(groups))
     return f'<section class="sa-side is-{kind}">{title}{large}<ul class="sa-repeats">{rows}</ul></section>'
 
 
-def _groups(cells: list[Row], found: Classes) -> list[list[Row]]:
+def _groups(cells: list[Row], found: Classes, masked: bool = False) -> list[list[Row]]:
     """Repeats that say the same to the letter together, where they are many or long; else each by itself."""
     if len(cells) <= 3 and all(len(cell["answer"] or "") <= HEADLINE for cell in cells):
         return [[cell] for cell in cells]
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for cell in cells:
-        key = (cell["status"], cell["answer"], cell["error"], found.letters[cell["cell_key"]])
+        key = (cell["status"], cell["answer"], cell["error"], "" if masked else found.letters[cell["cell_key"]])
         groups.setdefault(key, []).append(cell)
     return list(groups.values())
 
@@ -207,7 +208,8 @@ def _answer_text(view: View, cell: Row, first: str | None) -> str:
     if text == "":
         return '<i class="mut">empty answer</i>'
     if len(text) > LONGEST:
-        return _long(view, text, str(cell["cell_key"]))
+        # by side, not by the cell's key: keys follow the ladder, and would tell a masked old state from a new one
+        return _long(view, text, f"{view.names[cell['state_name'] != view.old]}-{cell['repeat']}")
     if first and first != text:
         return f'<span dir="auto" class="sa-text">{news_markup(first, text)}{escaped(_rest(text))}</span>'
     return shown(text)

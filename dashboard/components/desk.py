@@ -44,7 +44,7 @@ class Desk(Round):
         masked: Old and new are called A and B until the verdict, by this person's choice.
         pair: Number of the answer pair whose words are compared.
         full_evidence: Passages in full instead of excerpts.
-        full_text: Long texts of the current question that are shown to the end: cell keys, or ``question``.
+        full_text: Long texts of the current question that are shown to the end: side and repeat, or ``question``.
         full_labels: The matrix of pair labels is shown.
         epoch: Counts changes of a note that did not come from its field, so that the field is drawn anew.
         drawn: Item, epoch and text of the note's field.
