@@ -50,6 +50,8 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
     add("--unknown", action="append", metavar="TEXT", help="answer that means UNKNOWN; repeatable (default: UNKNOWN)")
     add("--run", action="append", default=[], metavar="STATE=FILE", dest="runs",
         help="ranked lists of a state as its evidence: a TREC run or BEIR results; repeatable")  # fmt: skip
+    add("--qrels", type=Path, metavar="FILE",
+        help="judged relevance, TREC or BEIR: tags each question by whether its evidence is relevant")  # fmt: skip
     add("--run-depth", type=_positive, metavar="N", help="how many documents of each list the generator was given")
     add("--dry-run", action="store_true", help="check and report, write nothing")
 
@@ -102,6 +104,7 @@ def imported(
         dry_run=args.dry_run,
         runs=_runs(args.runs),
         run_depth=args.run_depth,
+        qrels=args.qrels,
     )
     stream = sys.stderr if getattr(args, "json", False) else sys.stdout
 

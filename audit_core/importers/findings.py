@@ -126,6 +126,8 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "order.",
         "guessed_fields": "{# field was|# fields were} chosen by {its name|their names}; --map OURS=PATH says it "
         "otherwise.",
+        "questions_not_judged": "{# question has|# questions have} no judgment of relevance, and {is|are} in none of "
+        "the slices that were made of them.",
         "run_questions_unknown": "{# list of a run is|# lists of runs are} for questions that nobody answered, and "
         "{was|were} left out.",
         "other_filters": "{# record repeats|# records repeat} a document under another filter; all filters start from "

@@ -34,6 +34,7 @@ class Options:
         renamed: New name and found name of states.
         runs: State and file of ranked lists, which become the evidence of that state.
         run_depth: How many documents of each list were read; None for all.
+        qrels: Judged relevance, of which slices are made; None for none.
         duplicates: What several rows for one question are, where a log does not say: asked about, or repeats.
     """
 
@@ -56,6 +57,7 @@ class Options:
     renamed: tuple[tuple[str, str], ...] = ()
     runs: tuple[tuple[str, Path], ...] = ()
     run_depth: int | None = None
+    qrels: Path | None = None
     duplicates: Literal["ask", "repeats"] = "ask"
 
     def named(self, path: Path) -> str | None:

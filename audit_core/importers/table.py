@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from audit_core.errors import InputError, Problem
-from audit_core.importers import columns, headers, runs
+from audit_core.importers import columns, headers, qrels, runs
 from audit_core.importers.align import Alignment
 from audit_core.importers.build import build, protocol
 from audit_core.importers.coverage import Coverage
@@ -127,13 +127,20 @@ class _Import:
                 known = ", ".join(map(shown, self.states))
                 action = "Write --run STATE=FILE, with a state of the answers."
                 raise InputError(Problem("no such state", known, shown(name), "--run", action))
-            source = sidecar(Path(path))
+            source = self._beside(path)
             lists = runs.attach(
                 self.staging, self.facts.keys, self.states[name], name, source, self.options.run_depth, self.tally
             )
-            source.unchanged()
-            self.sources.append(source)
             self.records.append(lists)
+        if self.options.qrels is not None:
+            source = self._beside(self.options.qrels)
+            self.records.append(qrels.tag(self.staging, self.facts.keys, list(self.states), source, self.tally))
+        for source in self.sources:
+            source.unchanged()
+
+    def _beside(self, path: Path) -> Source:
+        self.sources.append(sidecar(Path(path)))
+        return self.sources[-1]
 
     def _read_tables(self, files: Sequence[Path]) -> None:
         self.sources = find(files, self._skipped)
@@ -264,12 +271,7 @@ class _Import:
     def write(self, created: str) -> None:
         """The study, locked."""
         described = protocol(
-            self.study,
-            self.options,
-            self.ladder,
-            self.endpoints,
-            self.sources,
-            (self.gold, self.evidence, self.depth),
+            self.study, self.options, self.ladder, self.endpoints, self.sources, (self.gold, self.evidence, self.depth)
         )
 
         def step(done: int) -> None:

@@ -88,3 +88,25 @@ def test_unknown_states_and_evidence_from_two_places(tmp_path: Path) -> None:
         imported(tmp_path, write_csv(tmp_path / "u.csv", rows(2)), runs=(("C", file),))
     with pytest.raises(InputError, match="no such file"):
         imported(tmp_path, write_csv(tmp_path / "v.csv", rows(2)), runs=(("A", tmp_path / "none.run"),))
+
+
+@pytest.mark.parametrize(
+    "lines", [["q0 0 a 2", "q0 0 b 0", "q9 0 z 1"], ["query-id\tcorpus-id\tscore", "q0\ta\t1", "q0\tb\t0"]]
+)
+def test_judged_relevance_makes_slices(tmp_path: Path, lines: list[str]) -> None:
+    old = run(tmp_path, "old.run", ["q0 Q0 b 1 2 t", "q0 Q0 a 2 1 t"])
+    new = run(tmp_path, "new.run", ["q0 Q0 b 1 2 t", "q0 Q0 c 2 1 t", "q1 Q0 a 1 1 t"])
+    judged = run(tmp_path, "qrels.tsv", lines)
+    table = write_csv(tmp_path / "t.csv", [{**row, "tags": "billing"} for row in rows(2)])
+    report, study = imported(tmp_path, table, runs=(("A", old), ("B", new)), qrels=judged)
+    assert dossiers(study)["q0"].question.tags == ("billing", "no relevant in B", "relevant in A")
+    assert dossiers(study)["q1"].question.tags == ("billing",)
+    assert problems(report)["questions_not_judged"] == 1
+    assert [source.name for source in study.protocol.sources][-1] == "qrels.tsv"
+
+
+@pytest.mark.parametrize(("lines", "what"), [(["q0 a 1"], "no line of judgments"), (["x 0 a 1"], "is judged")])
+def test_what_are_no_judgments(tmp_path: Path, lines: list[str], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        imported(tmp_path, write_csv(tmp_path / "t.csv", rows(2)), qrels=run(tmp_path, "q.tsv", lines))
+    assert not (tmp_path / "study").exists()
