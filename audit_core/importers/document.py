@@ -72,7 +72,7 @@ class Document:
         """
         yield from self._walk(())
         if self._peek():
-            raise self._damaged("something follows the document")
+            raise self._damaged("something follows the document; lines of JSON need a name that ends in .jsonl")
 
     def _walk(self, path: Path) -> Iterator[tuple[Path, Any, bool]]:
         first = self._peek()
@@ -83,10 +83,14 @@ class Document:
                 if wanted:
                     yield path, value, True
         elif first == "{" and path in self._prefixes:
+            seen: set[str] = set()
             for _ in self._items("}"):
                 key = self._value()
                 if type(key) is not str or self._peek() != ":":
                     raise self._damaged("no key where one is expected")
+                if key in seen:
+                    raise self._damaged(f"the key {key[:40]!r} stands twice in one object")
+                seen.add(key)
                 self._at += 1
                 yield from self._walk((*path, key))
         else:

@@ -61,8 +61,10 @@ class Options:
     duplicates: Literal["ask", "repeats"] = "ask"
 
     def named(self, path: Path) -> str | None:
-        """The state that was named for a file."""
-        return next((name for name, file in self.files if Path(file) == path), None)
+        """The state that was named for a file, or for the innermost folder that it lies in."""
+        above = (path, *path.parents)
+        found = [(above.index(Path(file)), name) for name, file in self.files if Path(file) in above]
+        return min(found)[1] if found else None
 
     def check(self) -> None:
         """Refuse what cannot be meant.

@@ -29,7 +29,7 @@ SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("llm-comparator", frozenset(("input_text", "output_text_a", "output_text_b"))),
     ("promptfoo", frozenset(("promptIdx", "testIdx"))),
     ("promptfoo", frozenset(("evalId", "results"))),
-    ("inspect", frozenset(("task", "run_id", "plan"))),
+    ("inspect", frozenset(("eval", "task", "run_id"))),
     ("deepeval", frozenset(("testCases", "actualOutput"))),
     ("lm-eval", frozenset(("doc_id", "resps"))),
     ("phoenix", frozenset(("example_id", "repetition_number"))),

@@ -18,7 +18,8 @@ class DeepEval(Rows):
             "question": record.get("input"),
             "repeat": 1,
             "gold": record.get("expectedOutput") or None,
-            "evidence": record.get("retrievalContext") or record.get("context"),
+            # Never context, which is what an ideal retrieval would find and the same for every snapshot.
+            "evidence": record.get("retrievalContext"),
             "tags": record.get("tags") if isinstance(record.get("tags"), list) else None,
         }
         answer = record.get("actualOutput", ABSENT)

@@ -25,7 +25,10 @@ class Langfuse(Rows):
         row: Row = {
             "question_id": _present(_first(record, "experimentItemId", "datasetItemId", "itemId")),
             "question": text_in(_present(_first(record, "input", "Input")), QUESTION),
-            "state": {"run": _present(_first(record, "experimentName", "datasetRunName", "runName"))},
+            "state": {
+                "run": _present(_first(record, "experimentName", "datasetRunName", "runName")),
+                "run id": _present(_first(record, "experimentId", "datasetRunId", "runId")),
+            },
             "repeat": 1,
             "gold": text_in(_present(_first(record, "expectedOutput", "expected_output", "Expected Output")), GOLD),
             "response_id": record.get("traceId"),
@@ -53,6 +56,6 @@ LANGFUSE = Kind(
     Langfuse,
     ("json", "jsonl", "csv"),
     arrays=((), ("data",)),
-    states=("run", "file"),
+    states=("run", "run id", "file"),
     roots=("", "metadata", "experimentItemMetadata"),
 )

@@ -175,17 +175,18 @@ class LogReader:
 
     def records(self) -> Iterator[tuple[int, int, Row]]:
         """Number of the record from 1, its position, and its values by our names."""
-        for number, line, record in self._raw:
-            self.count = number
-            try:
+        place: object = self._source.name
+        try:
+            for number, line, record in self._raw:
+                self.count, place = number, self._source.at(line)
                 for row in self._rows.rows(self._clean(record)):
                     yield number, line, self._finished(row, record)
-            except RecursionError:
-                where = str(self._source.at(line))
-                action = "Leave the record out, or map the fields that matter: --map OURS=PATH"
-                raise InputError(
-                    Problem("a record is nested too deep", "a few levels", "hundreds", where, action)
-                ) from None
+        except RecursionError:
+            # A value beside the records, or the record after the last that was read.
+            action = "Leave the record out, or map the fields that matter: --map OURS=PATH"
+            raise InputError(
+                Problem("a record is nested too deep", "a few levels", "hundreds", str(place), action)
+            ) from None
         self._rows.finish()
         self._check_mapping()
 

@@ -30,8 +30,9 @@ class Phoenix(Rows):
         if error:
             row |= {"status": "error", "error": error}
         elif "output" in record:
-            # An empty cell of the export is a task that returned nothing.
-            row["answer"] = text_in(output, ANSWER) if output != "" else None
+            # An empty cell of the CSV export is a task that returned nothing; JSON tells null from an empty answer.
+            nothing = output == "" and self.log.source.form == "csv"
+            row["answer"] = None if nothing else text_in(output, ANSWER)
         yield row
 
 

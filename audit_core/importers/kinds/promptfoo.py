@@ -28,6 +28,9 @@ class Promptfoo(Rows):
         self._groups: dict[int, list[int]] = {}
         self._texts: dict[int, str] = {}
         self._different: dict[int, str] = {}
+        # The provider's id and the prompt's place, by the names of both; two with the same names would be mixed up.
+        self._ways: dict[tuple[object, ...], tuple[str, str]] = {}
+        self._namesakes: dict[str, str] = {}
         self._taken = 0
 
     def rows(self, record: dict[str, Any]) -> Iterator[Row]:
@@ -47,7 +50,7 @@ class Promptfoo(Rows):
         row: Row = {
             "question": question,
             "state": {"provider": provider, "prompt": prompt},
-            "repeat": int(order) if str(order).isdecimal() else self._taken,
+            "repeat": int(order) if str(order).isdecimal() and len(str(order)) < 16 else self._taken,
             "gold": self._field("gold", GOLD, variables),
             "cached": response.get("cached"),
         }
@@ -76,6 +79,17 @@ class Promptfoo(Rows):
         if self.log.options.duplicates != "ask":
             return
         where = self.log.source.name
+        if self._namesakes:
+            raise InputError(
+                Problem(
+                    "two providers or prompts have one name",
+                    "a label of its own for each",
+                    mixed(list(self._namesakes.values())),
+                    where,
+                    f"Tell them apart: --state-from {','.join(sorted(self._namesakes))}. Or say --duplicates repeats "
+                    "where they are repeats.",
+                )
+            )
         if self._different:
             names = list(self._different.values())
             raise InputError(
@@ -152,6 +166,11 @@ class Promptfoo(Rows):
         known, asked_for = self.log.kind.states, self.log.options.state_parts
         parts = [self.log.look(record, part) for part in asked_for if part not in known]
         text = question if isinstance(question, str) else written(question)
+        here = (_provider_id(record.get("provider")), str(record.get("promptIdx", "")))
+        first = self._ways.setdefault((*way, *map(repr, parts)), here)
+        if first != here:
+            found = "provider.id" if first[0] != here[0] else "promptIdx"
+            self._namesakes.setdefault(found, " / ".join(part for part in way if part) or "no name")
         mark = hash((plain(text).casefold(), way, tuple(map(repr, parts))))
         test = record.get("testCase")
         test = test if isinstance(test, dict) else {}
@@ -189,6 +208,11 @@ def _provider(value: Any) -> str:
     if isinstance(value, dict):
         value = value.get("label") or value.get("id")
     return value if isinstance(value, str) else ""
+
+
+def _provider_id(value: Any) -> str:
+    found = value.get("id") if isinstance(value, dict) else value
+    return found if isinstance(found, str) else ""
 
 
 def _prompt(record: dict[str, Any]) -> str:

@@ -79,9 +79,9 @@ def _fewest(rows: Sequence[tuple[str, ...]], count: int, fixed: int | None) -> t
 
 
 def _whole(rows: Sequence[tuple[str, ...]], parts: Sequence[str], chosen: tuple[int, ...]) -> None:
-    """Refuse one state out of several ways to answer; several files of one state are its repeats."""
+    """Refuse one state out of several ways to answer; several files or runs of one state are its repeats."""
     for at, part in enumerate(parts):
-        if part == "file" or at in chosen:
+        if part in ("file", "run id") or at in chosen:
             continue
         seen: dict[tuple[str, ...], str] = {}
         for row in rows:

@@ -45,6 +45,8 @@ EVIDENCE = (
 """Names under which questions, answers, accepted answers and evidence usually stand, the most telling first."""
 
 
+_PERSON, _MODEL = ("user", "human"), ("assistant", "ai", "model")
+"""Who asks in a conversation, and who answers."""
 _TEXTS, _IDS = KEYS["text"], KEYS["document_id"]
 
 
@@ -109,14 +111,14 @@ def message(value: Any) -> str | None:
     return None
 
 
-def asked(messages: list[Any]) -> str | None:
-    """What the last message of a person asks."""
+def asked(messages: list[Any], roles: tuple[str, ...] = _PERSON) -> str | None:
+    """What the last message of a person asks, or of others says."""
     found = None
     for item in messages:
         if isinstance(item, dict):
             role = str(item.get("role") or item.get("type") or "").casefold()
             text = message(item.get("content"))
-            if text is not None and role in ("user", "human"):
+            if text is not None and role in roles:
                 found = text
     return found
 
@@ -124,17 +126,24 @@ def asked(messages: list[Any]) -> str | None:
 def text_in(value: Any, names: Iterable[str]) -> Any:
     """Text out of an object or of messages: under one of the names, else the only value; else the whole as JSON."""
     value = unpacked(value)
-    if isinstance(value, list) and (text := asked(value)) is not None:
-        return text
+    if isinstance(value, list):
+        # One choice of a completion is one answer; of several, none is the answer.
+        only = value[0].get("message") if len(value) == 1 and isinstance(value[0], dict) else None
+        text = asked([only] if isinstance(only, dict) else value, _PERSON if names is QUESTION else _MODEL)
+        if text is not None:
+            return text
     if isinstance(value, Mapping):
         name = named(names, value)
         if name is None and len(value) == 1:
             name = next(iter(value))
-        if name is None and isinstance(value.get("messages"), list):
-            return text_in(value["messages"], names)
+        listing = next((key for key in ("messages", "choices") if isinstance(value.get(key), list)), None)
+        if name is None and listing is not None:
+            name = listing
         if name is not None and not isinstance(value[name], dict):
             inner = value[name]
-            return text_in(inner, names) if isinstance(inner, list) else inner
+            if not isinstance(inner, list):
+                return inner
+            return message(inner) if name == "content" and message(inner) else text_in(inner, names)
     return value
 
 
