@@ -34,8 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser, kind: Kind) -> None:
         help=f"what tells states apart: {parts}, or a path in the records; several with commas between them "
         "(default: the fewest that do)",
     )
+    ours = ", ".join(column for column in COLUMNS if column != "state")
     add("--map", nargs="+", action="extend", default=[], metavar="OURS=PATH",
-        help=f"where a field is, such as answer=response.output.text; ours are {', '.join(COLUMNS)}")  # fmt: skip
+        help=f"where a field is, such as answer=response.output.text; ours are {ours}")  # fmt: skip
     add("--gold", metavar="PATH", help="where the accepted answers are; the same as --map gold=PATH")
     if kind.ordered:
         add("--duplicates", choices=("ask", "repeats"), default="ask",

@@ -367,3 +367,15 @@ def test_all_repeats_alike_are_named(tmp_path: Path) -> None:
     assert counts["repeats_look_cached"] == 24
     assert counts["equal_response_ids"] == 24
     assert counts["equal_times"] == 24
+
+
+def test_states_are_not_mapped_and_weights_are(tmp_path: Path) -> None:
+    records = [{**record, "metadata": {"traffic": 7, "index": "may"}} for record in phoenix_records(2)]
+    file = write(tmp_path / "n1.json", records)
+    with pytest.raises(InputError, match=r"--state-from metadata\.index"):
+        taken(tmp_path, "phoenix", file, mapping=("state=metadata.index",))
+    report, study = taken(
+        tmp_path, "phoenix", file, mapping=("weight=metadata.traffic",), state_parts=("metadata.index",)
+    )
+    assert report.states == ["may"]
+    assert {d.question.weight for d in study.dossiers()} == {7}

@@ -27,8 +27,8 @@ def _module() -> Any:
     return zipfile
 
 
-def samples(source: Source, head: dict[Path, Any]) -> Iterator[tuple[Any, bool]]:
-    """Every sample of an archive, in order of the members' names, and whether it may hold half a character.
+def samples(source: Source, head: dict[Path, Any]) -> Iterator[tuple[Any, bool, int]]:
+    """Every sample of an archive in order of the members' names, whether it may hold half a character, and its bytes.
 
     Args:
         source: The archive.
@@ -53,7 +53,7 @@ def samples(source: Source, head: dict[Path, Any]) -> Iterator[tuple[Any, bool]]
                 head.update({(key,): value for key, value in found.items()})
             head.setdefault(("status",), "started")
             for name in names:
-                yield _read(source, archive, name)
+                yield *_read(source, archive, name), archive.getinfo(name).compress_size
     except NotImplementedError as error:
         raise _refused(source, f"the archive cannot be unpacked: {error}", action="Run: inspect log dump") from None
     except errors as error:

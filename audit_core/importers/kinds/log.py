@@ -151,13 +151,15 @@ class LogReader:
 
     def __init__(self, kind: Kind, source: Source, options: Options, tally: Tally) -> None:
         self._kind, self._source, self._tally = kind, source, tally
-        self.columns = [*COLUMNS, *kind.columns]
+        self.columns = [*COLUMNS, "weight", *kind.columns]
         self.seen = set(self.columns)
         self._log = Log(kind, source, options, tally)
         for left, right in columns.pairs(options.mapping):
-            if left not in columns.COLUMNS:
-                known = ", ".join(COLUMNS)
+            if left not in self.columns or left == "state":
+                known = ", ".join(column for column in self.columns if column != "state")
                 action = "Write --map OURS=THEIRS, such as --map question=vars.question."
+                if left == "state":
+                    action = f"Write --state-from {right}."
                 raise InputError(
                     Problem("a mapping names no column of ours", known, shown(f"{left}={right}"), "--map", action)
                 )

@@ -71,8 +71,9 @@ class Records:
                     yield record
 
     def _members(self) -> Iterator[Any]:
-        for value, escaped in samples(self._source, self._head):
+        for value, escaped, size in samples(self._source, self._head):
             self.escaped = escaped
+            self.position += size
             yield value
 
     def _elements(self, document: Document) -> Iterator[Any]:
