@@ -16,6 +16,7 @@ import numpy as np
 import streamlit as st
 
 from audit_core import explore, results
+from audit_core.errors import AuditError
 from audit_core.readmodel import read
 from audit_core.reviews.memory import question_digest
 from audit_core.reviews.overview import Overview, overview
@@ -254,6 +255,14 @@ def review(selection: Selection) -> Overview:
 def flips(selection: Selection) -> list[str]:
     """Ids of the selected pair's repeat-stable flips."""
     return _flips(stamp(), selection.study, selection.kernel, selection.old, selection.new)
+
+
+def labelled(study_id: str) -> bool:
+    """Whether anybody has labelled pairs of answers of a study; False where the store cannot be read."""
+    try:
+        return bool(store().fold().of_kind(study_id, "label"))
+    except AuditError:
+        return False
 
 
 def question(study_id: str, question_id: str) -> Row | None:

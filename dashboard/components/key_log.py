@@ -123,9 +123,10 @@ export default function (component) {
       const action = m.data.keys[e.key.toLowerCase()];
       if (!action) return;
       e.preventDefault();
-      if (action.startsWith("open:")) {  // a fold of the page with a form in it
+      if (action.startsWith("open:")) {  // a field of the page, or a fold with a form in it
         const fold = document.getElementById(`triage-${action.slice(5)}`);
-        if (fold) { fold.open = true; fold.querySelector("[data-field]")?.focus(); }
+        if (fold?.matches("textarea")) fold.focus();
+        else if (fold) { fold.open = true; fold.querySelector("[data-field]")?.focus(); }
         return;
       }
       m.flush();

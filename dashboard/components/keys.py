@@ -50,6 +50,7 @@ REGISTRY: tuple[Key, ...] = (
     Key("x", "pick", "Pick", "Pick this question for one verdict together with others, or put it back."),
     Key("b", "group", "Picked together", "Show the picked questions to give them one verdict, or go back."),
     Key("u", "open:aside", "Set aside", "Set an unstable question aside for some days: reason, owner, last day."),
+    Key("t", "open:note", "Note", "Go to the note; Esc leaves it, and it is saved."),
     Key("m", "masked", "Masked", "Call old and new A and B until your verdict, or name them again."),
     Key("/", "search", "Search", "Search questions and answers."),
     Key("?", "help", "Keys", "Show or close this list."),

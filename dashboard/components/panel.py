@@ -103,7 +103,7 @@ def note(desk: Desk) -> str:
     is being typed.
     """
     off = "" if desk.person.may("verdict") else " readonly"
-    return ('<div class="sa sa-panel"><h2><label for="triage-note">Note</label></h2>'
+    return ('<div class="sa sa-panel"><h2><label for="triage-note">Note <kbd>t</kbd></label></h2>'
             f'<textarea id="triage-note" data-note="{desk.item}" maxlength="{LONGEST_NOTE}" rows="3" dir="auto"{off}>\n'
             f"{escape(desk.note_drawn())}</textarea></div>")
 

@@ -7,7 +7,8 @@ from typing import Any
 import streamlit as st
 
 from audit_core.errors import AuditError
-from dashboard import data, display, identity, sentences, state
+from dashboard import data, display, identity, people, sentences, state
+from dashboard.checking import checking
 from dashboard.comparison import Comparison, compare
 from dashboard.components import release
 from dashboard.display import Markup, card, plain
@@ -33,6 +34,7 @@ def page() -> None:
     verdict = sentences.verdict(comparison)
     display.heading(verdict.title, verdict.lead)
     _cards(comparison)
+    _people(comparison)
     left, right = st.columns([1.25, 1])
     with left, st.container(border=True, height="stretch"):
         _sources(comparison)
@@ -50,6 +52,23 @@ def _cards(comparison: Comparison) -> None:
     for column, draw in zip(st.columns(4), (_agreement, _semantic, _exact, _accuracy), strict=True):
         with column, st.container(border=True, height="stretch", gap="xsmall"):
             draw(comparison, selection)
+
+
+def _people(comparison: Comparison) -> None:
+    """What people's labels make of the judge's number, where there are any."""
+    selection = comparison.selection
+    if "semantic" not in comparison.study["kernels"] or not data.labelled(selection.study):
+        return
+    try:
+        checked = checking(selection).checked
+    except AuditError:
+        return  # the Judges page says why
+    if checked is None:
+        return
+    text = people.sentence(checked)
+    with st.container(horizontal=True, vertical_alignment="center", key="summary-people"):
+        display.block(f"<p><b>People against the judge:</b> {plain(text[:1].upper() + text[1:])}.</p>")
+        display.link("Judges", dict(selection.parameters), "views/judges.py")
 
 
 def _agreement(comparison: Comparison, selection: state.Selection) -> None:

@@ -108,6 +108,13 @@ LABELLED = {
 
 OUR_WORDS = {
     "sampling.py": {"words"},  # with counts of ours
+    "views/importing.py": {"column.replace('_', ' ')", "COLUMNS[column]", "share if share is not None else 0.0"},
+    "components/release.py": {
+        "label",  # a literal at every call
+        "f'Earlier decisions: {len(found) - 1}'",
+        # a name of which only letters, digits and harmless signs are left
+        "f\"Sign as {display.NOT_WORDS.sub('', person.name.removeprefix(LOCAL))[:60]}\"",
+    },
     "display.py": {"label"},  # of a folded table, a literal at every call
     "components/verdict_form.py": {"label(action)", "tooltip(action)", "f'Keep {words}: {name}'"},  # the key registry
     "views/triage.py": {"f'{QUEUES[name].label} · {counts[name]:,}'", "f'Verdicts as {name.upper()}'"},  # and queues
