@@ -26,6 +26,7 @@ from audit_core.importers.ladder import ladder
 from audit_core.importers.options import Options
 from audit_core.importers.parquet import ParquetReader
 from audit_core.importers.reading import MOST_REPEATS, MOST_STATES, Reader
+from audit_core.importers.remarks import remark
 from audit_core.importers.report import ImportReport
 from audit_core.importers.sources import Source, find, sidecar
 from audit_core.importers.staging import Staging
@@ -248,7 +249,7 @@ class _Import:
         if self.alignment.duplicates:
             self.tally.add("duplicate_rows", count=self.alignment.duplicates)
         integrity.finish()
-        self._remarks(integrity, coverage)
+        remark(integrity, coverage, len(self.questions), self.tally)
         self.found = findings(self.tally)
         self.gold, self.evidence = integrity.gold > 0, integrity.evidence > 0
         # How many documents each list of evidence has, where all have the same number.
@@ -288,29 +289,6 @@ class _Import:
         for key, tag in self.staging.stream("SELECT question, tag FROM tag ORDER BY question, tag"):
             found.setdefault(key, []).append(tag)
         return found
-
-    def _remarks(self, integrity: Integrity, coverage: Coverage) -> None:
-        """What only the whole shows."""
-        single = [name for name, repeats in zip(self.ladder, coverage.repeats, strict=True) if len(repeats) < 2]
-        for name in single:
-            self.tally.add("no_noise_floor", shown(name))
-        for name, thin in zip(self.ladder, coverage.thin, strict=True):
-            if thin and name not in single:
-                self.tally.add("too_few_repeats", f"{shown(name)}: {thin:,} questions", count=thin)
-        if len({len(repeats) for repeats in coverage.repeats}) > 1:
-            counts = ", ".join(f"{shown(n)} {len(r)}" for n, r in zip(self.ladder, coverage.repeats, strict=True))
-            self.tally.add("uneven_repeats", counts)
-        for one, other in coverage.strangers():
-            self.tally.add("states_without_common_questions", f"{shown(one)} and {shown(other)}")
-        self.tally.add("no_semantic_labels")
-        if not integrity.gold:
-            self.tally.add("no_gold")
-        elif integrity.gold < len(self.questions):
-            self.tally.add("questions_without_gold", count=len(self.questions) - integrity.gold)
-        if not integrity.evidence:
-            self.tally.add("no_evidence")
-        if not integrity.texts:
-            self.tally.add("no_question_text")
 
 
 def _open(source: Source, options: Options, tally: Tally) -> Any:
