@@ -188,3 +188,16 @@ def test_real_logs(tmp_path: Path, name: str) -> None:
     assert problems(report)["no_noise_floor"] == 1
     assert ("unfinished_logs" in problems(report)) == name.startswith("2025-05")
     assert not [check for check in verify(study.path) if check.result == "failed"]
+
+
+def test_a_header_behind_the_samples_and_texts_kept_aside(tmp_path: Path) -> None:
+    samples = inspect_samples(2)
+    for sample in samples:
+        sample["attachments"] = {**sample["attachments"], "b2": f"kept aside {sample['epoch']}"}
+        sample["messages"] = [{"role": "tool", "content": "attachment://b2"}]
+    log = json.loads(json.dumps(inspect(samples, "cancelled"), sort_keys=True))
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(dict(sorted(log.items())), sort_keys=True).replace("kept aside", "kept \\ud83d\\ude00"))
+    report, study = taken(tmp_path, "inspect", file, mapping=("answer=messages.0.content",))
+    assert problems(report)["unfinished_logs"] == 1
+    assert set(answers(study).values()) == {"kept \U0001f600 1", "kept \U0001f600 2"}

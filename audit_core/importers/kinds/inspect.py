@@ -12,6 +12,8 @@ from audit_core.importers.values import ABSENT, shown
 
 VERSION = "2"
 _REFERENCES = ("attachment://", "tc://")
+_PARTS = {"input", "target", "choices", "messages", "output", "scores", "metadata", "store"}
+"""Parts of a sample in which texts may be kept aside; its events are not read."""
 
 
 class Inspect(Rows):
@@ -19,25 +21,25 @@ class Inspect(Rows):
 
     def __init__(self, log: Log) -> None:
         super().__init__(log)
-        self._checked = False
+        self._any = False
 
     def rows(self, record: dict[str, Any]) -> Iterator[Row]:
         """One answer, or the error in its place."""
-        if not self._checked:
-            self._check()
+        self._any = True
         texts = record.get("attachments")
-        texts = texts if isinstance(texts, dict) else {}
-        source = _resolved(record.get("input"), texts)
-        target = _resolved(record.get("target"), texts)
+        if isinstance(texts, dict) and texts:
+            for part in _PARTS & record.keys():
+                record[part] = _resolved(record[part], texts)
+        source = record.get("input")
         row: Row = {
             "question_id": record.get("id"),
             "question": asked(source) if isinstance(source, list) else source,
             "state": self._states(),
             "repeat": record.get("epoch"),
-            "gold": target or None,
+            "gold": record.get("target") or None,
             "response_id": record.get("uuid"),
             "time": record.get("completed_at"),
-            "evidence": self._evidence(record, texts),
+            "evidence": self._evidence(record),
         }
         error, invalid = record.get("error"), record.get("invalidation")
         output = record.get("output")
@@ -48,7 +50,7 @@ class Inspect(Rows):
         elif error or failed:
             row |= {"status": "error", "error": _reason(error or failed)}
         else:
-            answer = _resolved(self._answer(record), texts)
+            answer = self._answer(record)
             if isinstance(answer, str) and answer.startswith(_REFERENCES):
                 self.log.tally.add("missing_attachments", f"{self.log.source.name}: {shown(answer)}")
                 answer = None
@@ -56,13 +58,10 @@ class Inspect(Rows):
         yield row
 
     def finish(self) -> None:
-        """A log without samples says nothing."""
-        if not self._checked:
+        """Whether the log may be read so, and whether it is all there; its header may stand behind its samples."""
+        if not self._any:
             action = "Write the log again with log_samples, or wait until the task has finished."
             raise InputError(Problem("the log holds no samples", "samples", "none", self.log.source.name, action))
-
-    def _check(self) -> None:
-        self._checked = True
         head, where = self.log.head, self.log.source.name
         version = head.get(("version",), VERSION)
         if str(version) != VERSION:
@@ -95,13 +94,13 @@ class Inspect(Rows):
         content = dig(choices, "0.message.content")
         return None if content is ABSENT else message(content)
 
-    def _evidence(self, record: dict[str, Any], texts: dict[str, Any]) -> Any:
+    def _evidence(self, record: dict[str, Any]) -> Any:
         for root in ("metadata", "store"):
             values = record.get(root)
             name = named(EVIDENCE, values) if isinstance(values, dict) else None
             if name is not None and isinstance(values, dict):
                 self.log.guessed("evidence", f"{root}.{name}")
-                return _resolved(values[name], texts)
+                return values[name]
         return None
 
 

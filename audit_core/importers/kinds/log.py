@@ -179,9 +179,10 @@ class LogReader:
         """Number of the record from 1, its position, and its values by our names."""
         place: object = self._source.name
         try:
-            for number, line, record in self._raw:
+            for number, line, raw in self._raw:
                 self.count, place = number, self._source.at(line)
-                for row in self._rows.rows(self._clean(record)):
+                record = self._clean(raw)
+                for row in self._rows.rows(record):
                     yield number, line, self._finished(row, record)
         except RecursionError:
             # A value beside the records, or the record after the last that was read.
