@@ -117,11 +117,12 @@ class Staging:
         except sqlite3.OperationalError as error:
             raise _refused(error) from error
 
-    def settle(self, states: Sequence[int], ordered: bool) -> None:
+    def settle(self, states: Sequence[int], order: Sequence[int], ordered: bool) -> None:
         """Put states together that turned out to be one: the repeats of a later one follow those of an earlier one.
 
         Args:
             states: Number of each state that was read → its number from now on.
+            order: States that were read, in the order in which their repeats follow one another.
             ordered: The repeats of a question in a state are only in order; number them 1, 2, …
         """
         self._flush()
@@ -132,7 +133,8 @@ class Staging:
             )
         offsets: list[tuple[int, int, int]] = []
         last: dict[int, int] = {}
-        for state, low, high in self.all("SELECT state, min(repeat), max(repeat) FROM entry GROUP BY state"):
+        found = self.all("SELECT state, min(repeat), max(repeat) FROM entry GROUP BY state")
+        for state, low, high in sorted(found, key=lambda row: order.index(row[0])):
             settled = states[state]
             offset = last[settled] + 1 - low if settled in last else 0
             last[settled] = high + offset

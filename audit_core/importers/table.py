@@ -196,11 +196,11 @@ class _Import:
     def _settle(self, kind: Kind) -> None:
         """Name the states of logs, and number their repeats, now that all of them are known."""
         found = states.settle(list(self.states), kind.states, self.options, self.sources)
-        names = list(dict.fromkeys(found.names))
+        names = list(dict.fromkeys(found.names[number] for number in found.order))
         if len(names) > MOST_STATES:
             action = "Name what tells them apart: --state-from, or --state NAME=FILE."
             raise InputError(Problem("too many states", f"at most {MOST_STATES}", f"{len(names):,}", action=action))
-        self.staging.settle([names.index(name) for name in found.names], kind.ordered)
+        self.staging.settle([names.index(name) for name in found.names], found.order, kind.ordered)
         counts = self.staging.all("SELECT count(DISTINCT repeat) FROM entry GROUP BY state")
         most = max(count for (count,) in counts)
         if most > MOST_REPEATS:

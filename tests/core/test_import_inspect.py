@@ -111,7 +111,7 @@ def test_zstandard_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (report.questions, answers(study)["3", "m/1", 2]) == (3, told(2, 2))
     if hasattr(zipfile, "ZIP_ZSTANDARD"):
         return
-    monkeypatch.setattr(archive, "_module", lambda: zipfile)
+    monkeypatch.setattr(archive, "_module", lambda: (zipfile, zipfile.BadZipFile))
     (tmp_path / "b").mkdir()
     with pytest.raises(InputError, match=r"pip install 'snapshot-audit\[inspect\]'"):
         taken(tmp_path / "b", "inspect", file)
@@ -160,6 +160,20 @@ def test_damaged_archives(tmp_path: Path, spoil, what: str) -> None:
     with pytest.raises(InputError, match=what):
         taken(tmp_path, "inspect", file)
     assert not (tmp_path / "study").exists()
+
+
+def test_damage_inside_a_zstandard_member(tmp_path: Path) -> None:
+    from backports.zstd import zipfile as new_zip
+
+    file = write_eval(tmp_path / "log.eval", inspect(inspect_samples(2)), new_zip.ZIP_ZSTANDARD, new_zip)
+    with new_zip.ZipFile(file) as archived:
+        start = archived.getinfo("samples/1_epoch_1.json").header_offset + 30 + len("samples/1_epoch_1.json")
+    data = bytearray(file.read_bytes())
+    for place in range(start, start + 40):
+        data[place] ^= 0x55
+    file.write_bytes(data)
+    with pytest.raises(InputError, match="damaged archive"):
+        taken(tmp_path, "inspect", file)
 
 
 def test_without_samples(tmp_path: Path) -> None:

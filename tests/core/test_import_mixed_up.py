@@ -143,3 +143,18 @@ def test_lines_in_a_file_of_another_name_get_advice(tmp_path: Path) -> None:
     file = write_text(tmp_path / "n1.json", "\n".join(map(json.dumps, promptfoo_rows(1))))
     with pytest.raises(InputError, match=r"ends in \.jsonl"):
         taken(tmp_path, "promptfoo", file)
+
+
+def test_runs_that_were_named_are_in_that_order_whatever_the_order_of_records(tmp_path: Path) -> None:
+    """An API gives the newest run first, which must not turn old and new around."""
+    runs = [("old", "first"), ("old", "second"), ("new", "third"), ("new", "fourth")]
+    items = [item for _, run in runs for item in langfuse_items(run, lambda question, _, run=run: f"{question} {run}")]
+    found = []
+    for name, records in (("as-asked", items), ("newest-first", items[::-1])):
+        folder = tmp_path / name
+        folder.mkdir()
+        report, study = taken(folder, "langfuse", write(folder / "items.json", records), renamed=tuple(runs))
+        assert (report.states, study.protocol.endpoints) == (["old", "new"], ("old", "new"))
+        found.append(answers(study))
+    assert found[0] == found[1]
+    assert found[0]["item-1", "old", 2] == "1 second"

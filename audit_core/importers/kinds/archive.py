@@ -18,13 +18,13 @@ MOST_MEMBERS = 1_000_000
 ZSTANDARD = 93
 
 
-def _module() -> Any:
-    """The zip reader that knows Zstandard, where one is installed."""
+def _module() -> tuple[Any, type[Exception]]:
+    """The zip reader that knows Zstandard, where one is installed, and what it raises for damage."""
     try:
-        from backports.zstd import zipfile
+        from backports.zstd import ZstdError, zipfile
     except ImportError:
-        return plain_zip
-    return zipfile
+        return plain_zip, plain_zip.BadZipFile
+    return zipfile, ZstdError
 
 
 def samples(source: Source, head: dict[Path, Any]) -> Iterator[tuple[Any, bool, int]]:
@@ -37,9 +37,9 @@ def samples(source: Source, head: dict[Path, Any]) -> Iterator[tuple[Any, bool, 
     Raises:
         InputError: Damaged, unpacking to too much, or compressed in a way that cannot be read here.
     """
-    zipfile = _module()
-    # Newer Pythons know Zstandard themselves; a backport has an error class of its own.
-    errors = (plain_zip.BadZipFile, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
+    zipfile, damage = _module()
+    # Newer Pythons know Zstandard themselves; a backport has error classes of its own.
+    errors = (plain_zip.BadZipFile, zipfile.BadZipFile, damage, zlib.error, EOFError, OSError, RuntimeError)
     try:
         with source.open() as stream, zipfile.ZipFile(stream) as archive:
             _check(source, archive.infolist(), zipfile)

@@ -20,10 +20,12 @@ class Settled:
 
     Attributes:
         names: Of each combination of parts, in order of first appearance; several may have one name.
+        order: Their numbers in the order that was asked for, which is that of first appearance where none was.
         parts: By which they are told apart.
     """
 
     names: tuple[str, ...]
+    order: tuple[int, ...]
     parts: tuple[str, ...]
 
 
@@ -64,7 +66,9 @@ def settle(found: Sequence[str], known: Sequence[str], options: Options, sources
     names = [" / ".join(texts[at][row[at]] or "(none)" for at in chosen) for row in rows]
     if len(set(names)) < len({tuple(row[at] for at in chosen) for row in rows}):
         names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
-    return Settled(_renamed(names, options), tuple(parts[at] for at in chosen))
+    asked = tuple(old for _, old in options.renamed)
+    order = sorted(range(len(names)), key=lambda at: asked.index(names[at]) if names[at] in asked else len(asked))
+    return Settled(_renamed(names, options), tuple(order), tuple(parts[at] for at in chosen))
 
 
 def _fewest(rows: Sequence[tuple[str, ...]], count: int, fixed: int | None) -> tuple[int, ...]:
