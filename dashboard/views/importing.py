@@ -157,6 +157,11 @@ def _ask(draft: Draft) -> None:
         st.text_input("A state in which nothing was retrieved", key="import-closed", width=420,
                       placeholder="none")  # fmt: skip
         st.text_input("Split gold answers at", key="import-gold", width=420, placeholder="never")
+        if kind != TABLE:
+            st.text_input("What tells the states apart, between commas", key="import-parts", width=420,
+                          placeholder=", ".join(KINDS[kind].states))  # fmt: skip
+            st.text_area("Fields of the records, one a line", key="import-paths", width=420, height=90,
+                         placeholder="question=vars.question")  # fmt: skip
     running = draft.job is not None and draft.job.running()
     if st.button("Check the files", type="primary", disabled=running, key="import-check", icon=":material/fact_check:"):
         draft.asked = _options(kind, mapping, origin)
@@ -211,6 +216,8 @@ def _options(kind: str, mapping: tuple[str, ...], origin: str) -> dict[str, Any]
     }
     if kind != TABLE:
         found["kind"] = kind
+        found["mapping"] = [line.strip() for line in ss["import-paths"].splitlines() if line.strip()]
+        found["state_parts"] = [word.strip() for word in ss["import-parts"].split(",") if word.strip()]
     if origin == "file":
         found["state_from"] = "file"
     elif origin == "one":
@@ -343,11 +350,16 @@ def _findings(problems: list[dict[str, Any]]) -> None:
         where = f"<br><span class='small mut'>{plain(problem['where'])}</span>" if problem["where"] else ""
         rows.append(
             (display.Markup(f'<span class="{tone}">{sign} {plain(problem["severity"])}</span>'),
-             display.Markup(f"{plain(problem['sentence'])}{where}"))
+             display.Markup(f"{plain(_sentence(problem))}{where}"))
         )  # fmt: skip
     display.block("<h3>What to know before you rely on it</h3>" + display.grid(("", "finding"), rows))
-    display.download([{"severity": p["severity"], "finding": p["sentence"], "where": p["where"]} for p in problems],
+    display.download([{"severity": p["severity"], "finding": _sentence(p), "where": p["where"]} for p in problems],
                      "import-findings")  # fmt: skip
+
+
+def _sentence(problem: dict[str, Any]) -> str:
+    """A finding, with this page's words where it names options of the command line."""
+    return re.sub(r"--[^.;]*? says it otherwise", "“More about the answers” says it otherwise", problem["sentence"])
 
 
 def _create(draft: Draft, states: list[str]) -> None:
