@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+PATIENCE = 5.0
+"""Seconds that a stopped import has to clean up."""
+
 
 @dataclass
 class Job:
@@ -47,9 +50,12 @@ class Job:
         return not self.stopped and self.report is None and not self.errors
 
     def stop(self) -> None:
-        """Stop it at once; no study is left behind."""
+        """Stop it; no study is left behind, and no scratch space unless it does not end by itself."""
         self.stopped = True
-        self._process.kill()
+        self._process.terminate()
+        last = threading.Timer(PATIENCE, self._process.kill)
+        last.daemon = True
+        last.start()
 
     def share(self) -> float | None:
         """How much of the stage is done, from 0 to 1; None where it is not known."""

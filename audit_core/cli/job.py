@@ -7,6 +7,7 @@ wrong. Killed at any moment it leaves no study: a study is moved into place as a
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,9 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
     Returns:
         The exit code.
     """
+    if asked is sys.stdin:
+        # Whoever stops the import wants its scratch space back; everything that holds some cleans up on the way out.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
     def tell(**facts: Any) -> None:
         print(json.dumps(facts, ensure_ascii=True), file=told, flush=True)

@@ -159,7 +159,11 @@ def _pairs(dossier: Dossier, known: Known) -> Iterator[tuple[int, int, int | Non
 def _lines(path: Path) -> tuple[dict[str, Known], list[Problem]]:
     found: dict[str, Known] = {}
     faults: list[Problem] = []
-    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+    if not path.is_file():
+        what = "something that is no regular file" if path.exists() else "nothing"
+        raise InputError(Problem("no such file", "a file of labels", what, str(path), "Check the path."))
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
+    for number, line in enumerate(data.split(b"\n"), 1):
         try:
             record = codec.parse(line)
             question, label = record["question_id"], {"same": 1, "different": 0}[record["label"]]

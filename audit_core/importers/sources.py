@@ -205,6 +205,8 @@ def _inside(folder: Path, skipped: Callable[[str, str], None], tables: bool) -> 
                 skipped(str(here / name), "a hidden file")
             elif Path(name).suffix.lower() not in known:
                 skipped(str(here / name), f"not a {what} file")
+            elif not (here / name).is_file():
+                skipped(str(here / name), "a link that leads nowhere, or no regular file")
             else:
                 found.append(here / name)
         if len(found) == count and not folders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,18 @@ def test_other_files_are_named_for_what_they_are(capsys, tmp_path: Path, name: s
 def test_missing_files_and_none_at_all(capsys, tmp_path: Path) -> None:
     assert "no such file" in refused(capsys, tmp_path, tmp_path / "nothing.csv")
     assert "nothing to read" in refused(capsys, tmp_path)
+
+
+def test_folders_may_hold_links_in_circles_and_pipes(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    write_jsonl(folder / "good.jsonl", rows(2))
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "circle.jsonl").symlink_to(folder / "circle.jsonl")
+    (folder / "nowhere.jsonl").symlink_to(tmp_path / "no such file")
+    report, _ = imported(tmp_path, folder)
+    assert [file["name"] for file in report.files] == ["good.jsonl"]
+    assert next(finding.count for finding in report.problems if finding.kind == "skipped_files") == 3
 
 
 def test_a_cut_parquet_file_is_refused(capsys, tmp_path: Path) -> None:

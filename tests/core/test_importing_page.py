@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +141,34 @@ def test_one_study_more(tmp_path: Path, studies: Path, capsys: pytest.CaptureFix
         load([studies / "v4pro-100"], db, verifier=verify, add=True)
     assert db.stat().st_mtime_ns == size
     capsys.readouterr()
+
+
+def test_a_stopped_import_gives_its_scratch_space_back(tmp_path: Path) -> None:
+    scratch, file = tmp_path / "scratch", tmp_path / "a.json"
+    scratch.mkdir()
+    rows = [
+        {
+            "promptIdx": 0,
+            "testIdx": n,
+            "vars": {"question": f"Question {n // 2}?"},
+            "response": {"output": f"{n} " * 99},
+        }
+        for n in range(40_000)
+    ]
+    file.write_text(json.dumps({"results": {"results": rows}}))
+    order = {"files": [str(file)], "study": str(tmp_path / "study"), "options": {"kind": "promptfoo"}, "db": None}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "audit_core.cli.job"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    json.dump(order, process.stdin)
+    process.stdin.close()
+    assert json.loads(process.stdout.readline())["stage"] == "reading"
+    assert list(scratch.iterdir())
+    process.send_signal(signal.SIGTERM)
+    process.stdout.read()
+    assert process.wait() == 128 + signal.SIGTERM
+    assert not list(scratch.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "scratch"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import combinations
 from pathlib import Path
 
@@ -90,6 +91,16 @@ def test_labels_of_a_file_are_marked_as_not_blind(
         (0, 1): 1, (0, 2): 0, (0, 3): 0, (1, 2): 0, (1, 3): 0, (2, 3): 1
     }  # fmt: skip
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("make", [lambda path: None, Path.mkdir, os.mkfifo])
+def test_labels_that_are_no_file_are_not_waited_for(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], make
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    make(labels)
+    assert main(["judge", str(source), "--study", str(tmp_path / "j"), "--labels", str(labels)]) == 2
+    assert "no such file: expected a file of labels" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
