@@ -51,6 +51,10 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
 
         if judges:
             _free(study)
+        if order["db"] and not options.dry_run:
+            from audit_core.readmodel.load import check_target
+
+            check_target(Path(order["db"]))  # rather than after a study was written that nobody can open
         answers = study.with_name(f"{study.name}.answers") if judges else study
         report = import_table([Path(file) for file in order["files"]], answers, options, progress)
         if judges:

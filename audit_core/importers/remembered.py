@@ -42,6 +42,6 @@ def _key(names: Sequence[str]) -> str:
 def _read(database: Path) -> dict[str, dict[str, str]]:
     try:
         found = json.loads(database.with_name(NAME).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return {k: v for k, v in found.items() if isinstance(v, dict)} if isinstance(found, dict) else {}

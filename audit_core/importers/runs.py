@@ -14,7 +14,7 @@ from audit_core.importers.document import decode
 from audit_core.importers.sources import Source
 from audit_core.importers.staging import Staging
 from audit_core.importers.tally import Tally
-from audit_core.importers.values import TEXT_LIMIT, Number, shown
+from audit_core.importers.values import TEXT_LIMIT, Number, scrub, shown
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 RANK = re.compile(r"\d{1,9}")
@@ -100,8 +100,10 @@ def _trec(source: Source) -> Iterator[tuple[str, str, int, str]]:
         number = 0
         while data := stream.readline(TEXT_LIMIT + 1):
             number += 1
+            if number == 1:
+                data = data.removeprefix(b"\xef\xbb\xbf")
             try:
-                parts = data.decode("utf-8-sig" if number == 1 else "utf-8").split()
+                parts = [part.decode() for part in data.split()]  # bytes: a no-break space belongs to an id
             except UnicodeDecodeError:
                 parts = ["", "not UTF-8"]
             if not parts:
@@ -135,9 +137,12 @@ def _beir(source: Source) -> Iterator[tuple[str, str, int, str]]:
         raise _refused(source, "no BEIR results", "{question: {document: score}}", "another shape")
     for question, scores in lists:
         for place, (document, score) in enumerate(scores.items()):
-            if type(score) is not Number:
+            if not document.strip():
+                raise _refused(source, "a document has no id", "text", f"{shown(question)}: {document!r}")
+            if type(score) is not Number or not NUMBER.fullmatch(score):
                 raise _refused(source, "a score is no number", "a number", f"{shown(question)}: {shown(document)}")
-            yield question, document, place, str(score)
+            # Half a character is no text; the answers' ids have lost theirs in the same way.
+            yield scrub(question)[0], scrub(document)[0], place, str(score)
 
 
 def _refused(source: Source, what: str, expected: str = "", found: str = "", action: str = "") -> InputError:

@@ -67,7 +67,7 @@ def load(
                 "no study to load", "one study folder or more", "none", action="Name the folders of locked studies."
             )
         )
-    _check_target(db)
+    check_target(db)
     with _alone(db):
         return _load(paths, db, verifier, allow_failed, add, progress)
 
@@ -142,7 +142,12 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _check_target(db: Path) -> None:
+def check_target(db: Path) -> None:
+    """Refuse a place where no database can be written.
+
+    Raises:
+        InputError: A folder, a file of something else, or a folder that does not exist.
+    """
     if db.is_dir():
         raise InputError(
             Problem(

@@ -110,3 +110,26 @@ def test_what_are_no_judgments(tmp_path: Path, lines: list[str], what: str) -> N
     with pytest.raises(InputError, match=what):
         imported(tmp_path, write_csv(tmp_path / "t.csv", rows(2)), qrels=run(tmp_path, "q.tsv", lines))
     assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [
+        ('{"q0": {"d": 1e999999999999999999999}}', "a score is no number"),
+        ('{"q0": {"d": -1e99999999}}', "a score is no number"),
+        ('{"q0": {"": 1}}', "a document has no id"),
+    ],
+)
+def test_results_that_hold_no_ranked_documents(tmp_path: Path, results: str, says: str) -> None:
+    table = write_csv(tmp_path / "t.csv", rows(2))
+    with pytest.raises(InputError, match=says):
+        imported(tmp_path, table, runs=(("A", write_text(tmp_path / "a.json", results)),))
+
+
+def test_odd_document_ids_are_ids(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", rows(2))
+    half = write_text(tmp_path / "a.json", '{"q0": {"d\\ud83d": 1}}')
+    spaced = run(tmp_path, "b.run", ["q0 Q0 page\u00a03 1 9 t"])
+    _, study = imported(tmp_path, table, runs=(("A", half), ("B", spaced)))
+    assert documents(study, "q0", "A") == [("d\ufffd", "1")]
+    assert documents(study, "q0", "B") == [("page\u00a03", "9")]

@@ -73,8 +73,9 @@ def test_columns_are_guessed_once_each_and_remembered(tmp_path: Path) -> None:
     remembered.keep(database, found.columns, {"answer": "notes", "nonsense": "qid"})
     assert remembered.known(database, found.columns) == {"answer": "notes"}
     assert remembered.known(database, [*found.columns, "more"]) == {}
-    (tmp_path / remembered.NAME).write_text("[broken")
-    assert remembered.known(database, found.columns) == {}
+    for broken in ("[broken", "[" * 100_000):
+        (tmp_path / remembered.NAME).write_text(broken)
+        assert remembered.known(database, found.columns) == {}
 
 
 def run(order: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
@@ -141,6 +142,16 @@ def test_one_study_more(tmp_path: Path, studies: Path, capsys: pytest.CaptureFix
         load([studies / "v4pro-100"], db, verifier=verify, add=True)
     assert db.stat().st_mtime_ns == size
     capsys.readouterr()
+
+
+def test_a_database_that_cannot_be_written_is_found_before_a_study_is(tmp_path: Path) -> None:
+    files = [str(path) for path in promptfoo(tmp_path)]
+    (tmp_path / "other.db").write_text("no database")
+    order = {"files": files, "study": str(tmp_path / "study"), "options": {"kind": "promptfoo"}}
+    for db in (tmp_path, tmp_path / "other.db"):
+        code, lines = run({**order, "db": str(db)})
+        assert (code, list(lines[-1])) == (2, ["errors"])
+        assert not (tmp_path / "study").exists()
 
 
 def test_a_stopped_import_gives_its_scratch_space_back(tmp_path: Path) -> None:
