@@ -30,8 +30,14 @@ class Alignment:
         conflicts: Cells claimed twice, likewise.
     """
 
-    def __init__(self, staging: Staging, ids: Sequence[str], states: Sequence[str], sources: Sequence[Source]) -> None:
+    def __init__(
+        self, staging: Staging, ids: Sequence[str], states: Sequence[str], sources: Sequence[Source], advice: str = ""
+    ) -> None:
         self._staging, self._ids, self._states, self._sources = staging, ids, states, sources
+        self._advice = advice or (
+            "Check the columns of state and repeat, or add --number-repeats where rows of one question and state "
+            "are repeats without a number."
+        )
         self.duplicates = 0
         self.conflicts: list[Problem] = []
 
@@ -91,10 +97,7 @@ class Alignment:
             action = "Write ids in one form, or give one of the two questions another id."
         else:
             found = f"{_words(one)} and {_words(other)}"
-            action = (
-                "Check the columns of state and repeat, or add --number-repeats where rows of one question and state "
-                "are repeats without a number."
-            )
+            action = self._advice
         self.conflicts.append(
             Problem(
                 f"two rows for the cell {self.place(one)}",

@@ -64,6 +64,8 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "counts as an error|cells count as errors}.",
         "object_answers": "{# answer is an object|# answers are objects}; compared as JSON text, so a difference in "
         "a field that nobody reads counts as churn. Name the field: --map answer=PATH.",
+        "answers_from_several_fields": "{# log holds|# logs hold} answers in several fields, since a scorer did not "
+        "always name one; a change of field counts as churn. Take one for all: --map answer=output.completion.",
         "questions_of_one_state": "{# question is|# questions are} answered in one state only; {it says|they say} "
         "nothing about churn, and {is|are} outside every comparison.",
         "lookalike_ids": "{# id differs|# ids differ} from another one only in case, width or spaces; they are kept "

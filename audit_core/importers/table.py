@@ -223,7 +223,8 @@ class _Import:
         """
         ids = list(self.facts.keys)
         names = list(self.states)
-        self.alignment = Alignment(self.staging, ids, names, self.sources)
+        advice = "Export each repeat to a file of its own, or name what tells the two apart: --state-from."
+        self.alignment = Alignment(self.staging, ids, names, self.sources, advice if self.options.kind else "")
         self.ladder, self.endpoints = ladder(names, self.options)
         positions = [self.ladder.index(name) for name in names]
         indices: list[list[int]] = [[] for _ in names]

@@ -176,6 +176,20 @@ def test_damage_inside_a_zstandard_member(tmp_path: Path) -> None:
         taken(tmp_path, "inspect", file)
 
 
+def test_a_scorer_that_does_not_always_name_an_answer(tmp_path: Path) -> None:
+    samples = inspect_samples(2)
+    for sample in samples:
+        sample["scores"] = {"pattern": {"value": "C", "answer": "short" if sample["epoch"] == 1 else None}}
+    report, _ = taken(tmp_path, "inspect", write(tmp_path / "log.json", inspect(samples)))
+    (found,) = [finding for finding in report.problems if finding.kind == "answers_from_several_fields"]
+    assert "3 from output.completion, 3 from scores.pattern.answer" in found.where
+    (tmp_path / "b").mkdir()
+    path = "answer=output.choices.0.message.content"
+    report, study = taken(tmp_path / "b", "inspect", tmp_path / "log.json", mapping=(path,))
+    assert "answers_from_several_fields" not in problems(report)
+    assert answers(study)["2", "m/1", 1] == told(1, 1)
+
+
 def test_without_samples(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no samples|no records"):
         taken(tmp_path, "inspect", write(tmp_path / "log.json", inspect([])))

@@ -158,3 +158,11 @@ def test_runs_that_were_named_are_in_that_order_whatever_the_order_of_records(tm
         found.append(answers(study))
     assert found[0] == found[1]
     assert found[0]["item-1", "old", 2] == "1 second"
+
+
+def test_a_question_that_stands_twice_gets_advice_that_its_kind_has(tmp_path: Path) -> None:
+    cases = [{"input": QUESTIONS[0], "actualOutput": text} for text in ("one", "another")]
+    with pytest.raises(InputError, match="two rows for the cell") as caught:
+        taken(tmp_path, "deepeval", write(tmp_path / "n1.json", {"testCases": cases}))
+    assert "--state-from" in str(caught.value)
+    assert "--number-repeats" not in str(caught.value)

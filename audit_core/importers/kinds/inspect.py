@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ class Inspect(Rows):
     def __init__(self, log: Log) -> None:
         super().__init__(log)
         self._any = False
+        self._fields: Counter[str] = Counter()
 
     def rows(self, record: dict[str, Any]) -> Iterator[Row]:
         """One answer, or the error in its place."""
@@ -50,7 +52,8 @@ class Inspect(Rows):
         elif error or failed:
             row |= {"status": "error", "error": _reason(error or failed)}
         else:
-            answer = self._answer(record)
+            field, answer = self._answer(record)
+            self._fields[field] += 1
             if isinstance(answer, str) and answer.startswith(_REFERENCES):
                 self.log.tally.add("missing_attachments", f"{self.log.source.name}: {shown(answer)}")
                 answer = None
@@ -70,29 +73,33 @@ class Inspect(Rows):
         status = str(head.get(("status",), "success"))
         if status != "success":
             self.log.tally.add("unfinished_logs", f"{where}: {shown(status)}")
+        if len(self._fields) > 1 and "answer" not in self.log.mapped:
+            # A scorer that found no answer in one repeat and one in the next would make churn of its own.
+            counts = ", ".join(f"{count:,} from {shown(field)}" for field, count in sorted(self._fields.items()))
+            self.log.tally.add("answers_from_several_fields", f"{where}: {counts}")
 
     def _states(self) -> dict[str, str]:
         head = self.log.head.get(("eval",))
         head = head if isinstance(head, dict) else {}
         return {part: str(head.get(part) or "") for part in ("model", "task")}
 
-    def _answer(self, record: dict[str, Any]) -> Any:
-        """What a scorer took for the answer, else the whole completion."""
+    def _answer(self, record: dict[str, Any]) -> tuple[str, Any]:
+        """What a scorer took for the answer, else the whole completion; and the field where it stands."""
         scores = record.get("scores")
         for name, score in scores.items() if isinstance(scores, dict) else ():
             if isinstance(score, dict) and isinstance(score.get("answer"), str):
                 self.log.guessed("answer", f"scores.{name}.answer")
-                return score["answer"]
+                return f"scores.{name}.answer", score["answer"]
         output = record.get("output")
         if not isinstance(output, dict):
-            return None
+            return "output.completion", None
         if isinstance(output.get("completion"), str):
             self.log.guessed("answer", "output.completion")
-            return output["completion"]
+            return "output.completion", output["completion"]
         choices = output.get("choices")
         self.log.guessed("answer", "output.choices.0.message.content")
         content = dig(choices, "0.message.content")
-        return None if content is ABSENT else message(content)
+        return "output.completion", None if content is ABSENT else message(content)
 
     def _evidence(self, record: dict[str, Any]) -> Any:
         for root in ("metadata", "store"):
