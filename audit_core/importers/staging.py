@@ -113,7 +113,9 @@ class Staging:
     def stream(self, sql: str) -> Iterator[Any]:
         """Rows of a large result."""
         try:
-            yield from self._db.execute(sql)
+            # Not "yield from", which closes the cursor of an unfinished iteration, and that fails once the database is.
+            for row in self._db.execute(sql):  # noqa: UP028
+                yield row
         except sqlite3.OperationalError as error:
             raise _refused(error) from error
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from audit_core.cli import main
 from audit_core.errors import InputError
 from audit_core.importers import delimited, jsonl, parquet, values
+from audit_core.importers.staging import Staging
 from tests.support.tables import answers, imported, rows, write_csv, write_jsonl, write_parquet
 
 GOOD = b'{"question_id":"q1","state":"A","repeat":1,"answer":"x"}\n'
@@ -325,3 +326,11 @@ def test_names_that_are_no_text(tmp_path: Path, capsys) -> None:
     assert "not valid text" in refused(
         capsys, tmp_path, odd, options=("--study", str(tmp_path / "x"), "--unknown", "\udce9")
     )
+
+
+def test_rows_that_nobody_reads_to_their_end(tmp_path: Path) -> None:
+    """An import that is stopped leaves such an iteration behind its closed database, where nobody catches an error."""
+    with Staging() as staging:
+        reading = staging.stream("SELECT 1 UNION SELECT 2")
+        assert next(reading) == (1,)
+    reading.close()  # type: ignore[attr-defined]
