@@ -14,6 +14,8 @@ from audit_core.digests import sha256
 from audit_core.normalize import RULES, exact_key
 from audit_core.reviews.events import Event
 
+LONGEST = 20_000
+"""Characters of an answer up to which it is normalized."""
 RULE = RULES["nq_open/1"]
 """Fixed for all studies, whatever rule a study scores by, so that digests of two studies can be compared."""
 
@@ -29,12 +31,17 @@ def question_digest(text: str | None) -> str:
 def meanings(old: Iterable[str | None], new: Iterable[str | None]) -> tuple[str, ...]:
     """Digests of the normalized answers of two states, each after ``old:`` or ``new:``; None is no answer."""
     found = {
-        f"{side}:{sha256(exact_key(RULE, text)[0].encode('utf-8', 'surrogatepass'))}"
+        f"{side}:{sha256(_form(text).encode('utf-8', 'surrogatepass'))}"
         for side, answers in (("old", old), ("new", new))
         for text in answers
         if text is not None
     }
     return tuple(sorted(found))
+
+
+def _form(text: str) -> str:
+    """The normalized answer; a very long one as it is, for normalizing it would hold up every look at its question."""
+    return exact_key(RULE, text)[0] if len(text) <= LONGEST else " " + text.strip()
 
 
 def offered(events: Sequence[Event], study_id: str, now: Sequence[str]) -> Event | None:

@@ -94,7 +94,7 @@ def mentions(passage: str, answers: Iterable[str]) -> list[tuple[int, int]]:
     """
     found: list[tuple[int, int]] = []
     for answer in answers:
-        words = [re.escape(word) for word in _WORD.findall(answer)[:12]]
+        words = [re.escape(found.group()) for found in islice(_WORD.finditer(answer), 12)]
         if not words or (len(words) == 1 and len(words[0]) < 2):
             continue
         shortest = len(words) if len(words) < 2 else max(2, -(-len(words) // 2))
