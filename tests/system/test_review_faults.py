@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import random
 import resource
+import socket
 import sqlite3
 import threading
 import time
@@ -156,7 +157,7 @@ def test_a_browser_that_dies_in_the_middle_of_a_save(server: Server, tmp_path: P
 
 def _cut(seat: Seat, delay: float) -> None:
     time.sleep(delay)
-    seat.session.socket.socket.close()
+    seat.session.socket.socket.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.slow
