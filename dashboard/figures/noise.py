@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dashboard.figures.palette import Mark, Palette, drawn, steady
 
 CROWDED = 55
-"""End of a bar, in percent, beyond which its label no longer fits beside it."""
+"""End of a bar, in percent, beyond which its label no longer fits beside it; then all labels stand above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,18 @@ def noise_and_update(bars: Sequence[Bar], palette: Palette) -> go.Figure:
             "tickfont": {"color": palette.ink, "size": 14},
             "ticksuffix": "  ",
         },
-        annotations=[_label(bar, above) for bar in bars],
+        annotations=[_label(bar, above if any(_end(b) > CROWDED for b in bars) else None) for bar in bars],
     )
     return figure.update_layout(barmode="overlay", bargap=0.52)
 
 
-def _label(bar: Bar, above: int) -> Mark:
-    """Beside the bar, or `above` pixels over its middle where there is no room beside it."""
-    end = bar.noise + max(bar.excess, 0)
-    if end > CROWDED:
-        return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "right", "yshift": above}
-    return {"y": bar.kernel, "x": end, "text": bar.label, "xanchor": "left", "xshift": 8}
+def _end(bar: Bar) -> float:
+    return bar.noise + max(bar.excess, 0)
+
+
+def _label(bar: Bar, above: int | None) -> Mark:
+    """Beside the bar, or so many pixels over its end."""
+    at: Mark = {"y": bar.kernel, "x": _end(bar), "text": bar.label}
+    if above is None:
+        return {**at, "xanchor": "left", "xshift": 8}
+    return {**at, "xanchor": "right" if _end(bar) > CROWDED / 2 else "left", "yshift": above}
