@@ -120,6 +120,8 @@ def test_ctrl_c_lets_calls_under_way_end(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "AUDIT_TEST_KEY": KEY},
+            # a test run in the background of a shell inherits that the signal is ignored
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         while len(service.seen) < 6:
             time.sleep(0.01)
