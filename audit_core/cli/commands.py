@@ -275,7 +275,9 @@ def demo(arguments: argparse.Namespace) -> Result:
     """The bundled studies in the browser."""
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
-    facts = _load_studies(bundled.studies(), folder / "audit.db", False)
+    made = (locks.parent for locks in (folder / "studies").glob("[!.]*/locks"))  # by the page Import
+    imported = sorted(path for path in made if path.suffix != ".answers")
+    facts = _load_studies([*bundled.studies(), *imported], folder / "audit.db", False)
     print(f"Verified and loaded {', '.join(facts['studies'])}.", file=sys.stderr, flush=True)
     _launch(folder / "audit.db", folder / "reviews.db", arguments)
 

@@ -6,9 +6,12 @@ wrong. Killed at any moment it leaves no study: a study is moved into place as a
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,7 +19,8 @@ from typing import Any, TextIO
 from audit_core.errors import AuditError, InputError, Problem
 from audit_core.importers import judged
 from audit_core.importers.options import Options
-from audit_core.importers.table import import_table
+from audit_core.importers.report import ImportReport
+from audit_core.importers.table import Progress, import_table
 from audit_core.study import Study
 
 
@@ -56,22 +60,41 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
 
             check_target(Path(order["db"]))  # rather than after a study was written that nobody can open
         answers = study.with_name(f"{study.name}.answers") if judges else study
-        report = import_table([Path(file) for file in order["files"]], answers, options, progress)
-        if judges:
-            who, labels = judged.offline()
-            created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            judged.judged(Study(answers), study, who, labels, created, progress)
-        if order["db"] and not options.dry_run:
-            from audit_core.readmodel.load import load
-            from audit_core.verify import verify
-
-            load([study], Path(order["db"]), verifier=verify, add=True,
-                 progress=lambda what, done: tell(stage=what, done=done, total=None))  # fmt: skip
+        with _whole({answers, study} if not options.dry_run else set()):
+            report = _made(order, options, study, answers, progress)
         tell(report=report.as_json())
         return 0
     except AuditError as error:
         tell(errors=[_as_json(problem) for problem in error.problems])
         return error.exit_code
+
+
+def _made(order: dict[str, Any], options: Options, study: Path, answers: Path, progress: Progress) -> ImportReport:
+    """Import, label where `answers` is another folder, and add to the database where one is named."""
+    report = import_table([Path(file) for file in order["files"]], answers, options, progress)
+    if answers != study:
+        who, labels = judged.offline()
+        created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        judged.judged(Study(answers), study, who, labels, created, progress)
+    if order["db"] and not options.dry_run:
+        from audit_core.readmodel.load import load
+        from audit_core.verify import verify
+
+        load([study], Path(order["db"]), verifier=verify, add=True,
+             progress=lambda what, done: progress(what, done, None))  # fmt: skip
+    return report
+
+
+@contextlib.contextmanager
+def _whole(folders: set[Path]) -> Iterator[None]:
+    """Leave all of the folders or none that was not there before, also when the work is stopped."""
+    made = {folder for folder in folders if not (folder.exists() or folder.is_symlink())}
+    try:
+        yield
+    except BaseException:
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _free(study: Path) -> None:

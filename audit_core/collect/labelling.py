@@ -8,7 +8,6 @@ study.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from audit_core import codec
@@ -21,11 +20,10 @@ from audit_core.collect.stages import Quiet, judge_answers
 from audit_core.collection import Collection, judge_words, to_record
 from audit_core.errors import InputError, Problem
 from audit_core.model import Dossier
-from audit_core.protocol import Judge, Protocol, study_id_of
+from audit_core.protocol import Judge, Protocol
 from audit_core.study import CELLS, COLLECTION, GOLD, PRIMARY, QUESTIONS, Study, begin_study, close_gate
 from audit_core.study.files import FINDINGS, PASSAGES
-
-NO_JUDGE = "No judge labelled the answers"
+from audit_core.study.relabelled import check_unlabelled, findings_of, relabelled
 
 
 def label(
@@ -52,17 +50,7 @@ def label(
     Raises:
         InputError: The study was collected or has a judge, or the target is another study.
     """
-    if source.protocol.origin == "collected" or source.protocol.primary_judge is not None:
-        raise InputError(
-            Problem(
-                "this study is not to be judged",
-                "an imported study without labels",
-                "one that was collected or has a judge",
-                str(source.path),
-                "Judge the study that came in.",
-            )
-        )
-    source.need("gold")
+    check_unlabelled(source)
     record = {
         **to_record(collection),
         "prompts": prompt_facts(collection),
@@ -70,7 +58,8 @@ def label(
         "code": code_facts(),
         **({"control_packets": controls.shipped()} if collection.controls else {}),
     }
-    protocol = _protocol(source, target, collection)
+    (judge,) = described((Judge("primary", "primary", True, judge_words(collection)),), collection)
+    protocol = relabelled(source, target, judge)
     if target.exists():
         study = _same_order(target, protocol, collection)
     else:
@@ -116,7 +105,7 @@ def _answers(source: Study) -> Closing:
 
     accepted = tally(lambda d: sum(cell.status == "ok" for cell in d.cells))
     ledgers: dict[str, Iterable[Record]] = {CELLS: (codec.from_cell(c) for d in source.dossiers() for c in d.cells)}
-    if found := [finding for finding in source.findings() if finding.kind != "no_semantic_labels"]:
+    if found := findings_of(source):
         ledgers[FINDINGS] = map(codec.from_finding, found)
     counts = {
         "accepted": accepted,
@@ -124,16 +113,6 @@ def _answers(source: Study) -> Closing:
         "attempts": tally(lambda d: sum(cell.attempts or 1 for cell in d.cells)),
     }
     return ledgers, counts, ""
-
-
-def _protocol(source: Study, target: Path, collection: Collection) -> Protocol:
-    old = source.protocol
-    limits = tuple(limit for limit in old.limits if not limit.startswith(NO_JUDGE))
-    lock = source.chain[-1].sha256
-    limits += (f"The labels came after the import, over the study whose last lock is {lock}.",)
-    judge = Judge("primary", "primary", True, judge_words(collection))
-    name = study_id_of(target.name)
-    return replace(old, study_id=name, judges=described((judge,), collection), limits=limits)
 
 
 def _same_order(target: Path, protocol: Protocol, collection: Collection) -> Study:

@@ -6,7 +6,6 @@ A locked study is never changed, so the labels make another one, which names the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from audit_core import codec
 from audit_core.adapters import lexical
 from audit_core.errors import InputError, Problem
 from audit_core.model import Cell, Dossier, Judgment
-from audit_core.protocol import Judge, study_id_of
+from audit_core.protocol import Judge
 from audit_core.study import Study, create_study
+from audit_core.study.relabelled import check_unlabelled, findings_of, relabelled
 
 NAME = "primary"
-NO_JUDGE = "No judge labelled the answers"
-"""How the sentence begins that labels make untrue."""
 Labels = Callable[[Dossier], Judgment | None]
 Progress = Callable[[str, int, int | None], None]
 Known = dict[frozenset[tuple[str, int]], int]
@@ -42,20 +40,7 @@ def judged(
     Raises:
         InputError: The study has a judge already or was collected, or something is at the target.
     """
-    protocol = source.protocol
-    if protocol.origin == "collected":
-        raise InputError(_refused("this study was collected", "an imported study", "one whose calls are recorded",
-                                  source, "Its protocol names its judges: [judging] and [second_judge]."))  # fmt: skip
-    if protocol.primary_judge is not None:
-        found, action = protocol.primary_judge.description, "Judge the study it came from."
-        raise InputError(_refused("this study has a judge already", "a study without labels", found, source, action))
-    source.need("gold")
-    limits = [limit for limit in protocol.limits if not limit.startswith(NO_JUDGE)]
-    limits.append(
-        f"The labels were made after the import, over the study whose last lock is {source.chain[-1].sha256}."
-    )
-    if judge.blind is None:
-        limits.append("Nothing shows that whoever gave the labels saw neither states, evidence nor gold.")
+    check_unlabelled(source)
     tell = progress or (lambda _stage, _done, _total: None)
 
     def made() -> Iterator[Judgment]:
@@ -66,19 +51,16 @@ def judged(
             if not number % 500:
                 tell("labelling", number, None)
 
-    def dossiers() -> Iterator[Dossier]:
-        return source.dossiers()
-
     return create_study(
         target,
-        replace(protocol, study_id=study_id_of(target.name), judges=(judge,), limits=tuple(limits)),
+        relabelled(source, target, judge),
         questions=list(source.questions()),
-        cells=(cell for dossier in dossiers() for cell in dossier.cells),
-        evidence=(record for dossier in dossiers() for record in dossier.evidence),
+        cells=(cell for dossier in source.dossiers() for cell in dossier.cells),
+        evidence=(record for dossier in source.dossiers() for record in dossier.evidence),
         passages=dict(source.passages()),
         judgments={judge.name: made()},
-        gold=(dossier.gold for dossier in dossiers() if dossier.gold is not None),
-        findings=[finding for finding in source.findings() if finding.kind != "no_semantic_labels"],
+        gold=(dossier.gold for dossier in source.dossiers() if dossier.gold is not None),
+        findings=findings_of(source),
         created=created,
     )
 
@@ -177,7 +159,3 @@ def _lines(path: Path) -> tuple[dict[str, Known], list[Problem]]:
             continue
         found.setdefault(question, {})[pair] = label
     return found, faults
-
-
-def _refused(what: str, expected: str, found: str, source: Study, action: str) -> Problem:
-    return Problem(what, expected, found, str(source.path), action)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from audit_core.digests import canonical
@@ -13,6 +14,7 @@ from audit_core.errors import InputError, NotMeasurableError, Problem
 from audit_core.model import Dossier, Evidence
 from audit_core.reviews.export import formula_safe
 from audit_core.study import Study
+from audit_core.study.passages import Passages
 
 COLUMNS = (
     "question_id", "question", "state", "repeat", "answer", "status", "error", "gold", "evidence", "tags", "weight",
@@ -22,7 +24,11 @@ Row = dict[str, Any]
 
 def rows(study: Study) -> Iterator[Row]:
     """One row a cell, in study order: the columns of `importers.columns`, lists as lists."""
-    texts = dict(study.passages())
+    with closing(Passages(study)) as texts:
+        yield from _rows(study, texts)
+
+
+def _rows(study: Study, texts: Passages) -> Iterator[Row]:
     for dossier in study.dossiers():
         question, gold = dossier.question, dossier.gold
         for cell in dossier.cells:
@@ -38,7 +44,7 @@ def rows(study: Study) -> Iterator[Row]:
                 "gold": list(gold.aliases) if gold else None,
                 "evidence": None if shown is None else [
                     {"document_id": d.document_id, "rank": d.rank, "score": d.score, "title": d.title,
-                     "text": texts.get(d.passage) if d.passage else None}
+                     "text": texts[d.passage] if d.passage else None}
                     for d in shown.documents
                 ],
                 "tags": list(question.tags),

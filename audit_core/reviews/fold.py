@@ -13,6 +13,9 @@ STACKED: tuple[Kind, ...] = ("verdict", "adjudicate", "draft", "retract", "dismi
 SPOKEN: tuple[Kind, ...] = ("verdict", "adjudicate", "retract")
 """Kinds that change what somebody says."""
 
+RULING = "ruling"
+"""Subject of a draft that an adjudicator noted before settling, which says nothing about their own verdict."""
+
 Pair = tuple[str, str]
 """Old and new state."""
 
@@ -46,8 +49,9 @@ class Standing:
 
     @property
     def conflict(self) -> Event | None:
-        """A draft that a person has to decide about."""
-        return self.draft if self.draft and (self.draft.verdict or self.verdict) else None
+        """A draft that a person has to decide about; one for a ruling waits for that ruling only."""
+        draft = self.draft if self.draft and self.draft.subject != RULING else None
+        return draft if draft and (draft.verdict or self.verdict) else None
 
     @property
     def details(self) -> Event | None:
@@ -100,9 +104,6 @@ class Review:
 
     def _ruling(self) -> set[str | None]:
         return {self.ruling.verdict} if self.ruling else set()
-
-
-UNSEEN = Review()
 
 
 class Fold:

@@ -109,7 +109,6 @@ class Marks:
     Attributes:
         verdict: The person's own, as position in `VERDICTS`, -1 for none.
         impact: Position in `IMPACTS`, -1 for none.
-        given: Number of reviewers with a verdict.
         disputed: Reviewers said different things and nobody has settled it.
         settled: The verdict counts: enough agree, or an adjudicator has decided.
         outcome: The verdict that counts, as position in `VERDICTS`, -1 for none; likewise its impact in
@@ -123,9 +122,9 @@ class Marks:
         self.today = today
         n = len(table)
         self.verdict, self.impact, self.outcome, self.outcome_impact = (np.full(n, -1, np.int8) for _ in range(4))
-        self.given = np.zeros(n, np.int16)
         self.disputed, self.settled, self.aside = (np.zeros(n, np.bool_) for _ in range(3))
         self.people: dict[str, Mask] = {}
+        self._shares: dict[str, Mask] = {}
         self._fold: Fold | None = None
         self._seen = 0
 
@@ -134,7 +133,6 @@ class Marks:
         if fold is not self._fold:
             self._fold, self._seen = fold, 0
             self.verdict[:] = self.impact[:] = self.outcome[:] = self.outcome_impact[:] = -1
-            self.given[:] = 0
             self.disputed[:] = self.settled[:] = self.aside[:] = False
             self.people = {}
         trail = fold.trail
@@ -163,10 +161,10 @@ class Marks:
         own = next((v for v in review.verdicts if v.reviewer == self.person.name), None)
         self.verdict[i] = _VERDICT_CODE[own.verdict] if own else -1
         self.impact[i] = _IMPACT_CODE[own.impact] if own else -1
-        self.given[i], self.disputed[i] = len(review.verdicts), review.disputed
+        self.disputed[i] = review.disputed
         counts = review.outcome(self.team.needed)
         self.settled[i] = counts is not None
-        told = counts if own or not self.hides_outcomes else None
+        told = counts if own or not self.person.independent else None
         self.outcome[i] = _VERDICT_CODE[told.verdict] if told else -1
         self.outcome_impact[i] = _IMPACT_CODE[told.impact] if told else -1
         by = {v.reviewer for v in review.verdicts}
@@ -174,11 +172,6 @@ class Marks:
             self.people[who] = np.zeros(len(self.table), np.bool_)
         for who, mask in self.people.items():
             mask[i] = who in by
-
-    @cached_property
-    def mine(self) -> Mask:
-        """Questions that this person is to review."""
-        return self.of(self.person.name)
 
     def of(self, name: str) -> Mask:
         """Questions that a person is to review."""
@@ -191,24 +184,15 @@ class Marks:
             self._shares[name] = mask
         return self._shares[name]
 
-    @cached_property
-    def _shares(self) -> dict[str, Mask]:
-        return {}
-
     @property
     def reviewed(self) -> Mask:
         """Questions with an own verdict."""
         return self.verdict >= 0
 
     @property
-    def hides_outcomes(self) -> bool:
-        """Whether outcomes of questions that the person has not judged are hidden from them."""
-        return self.person.independent
-
-    @property
     def to_settle(self) -> Mask:
         """Disputed questions that the person may know of: a reviewer knows of those they have judged themselves."""
-        return self.disputed & self.reviewed if self.hides_outcomes else self.disputed
+        return self.disputed & self.reviewed if self.person.independent else self.disputed
 
 
 _VERDICT_CODE: dict[str | None, int] = {None: -1} | {verdict: i for i, verdict in enumerate(VERDICTS)}
@@ -283,7 +267,7 @@ QUEUES: dict[str, Queue] = {
     "priority": Queue("High priority", _priority, "No question carries a priority tag or a high traffic weight."),
     "mine": Queue(
         "Mine, open",
-        lambda table, marks: marks.mine & ~marks.reviewed & (table["flip"] > 0),
+        lambda table, marks: marks.of(marks.person.name) & ~marks.reviewed & (table["flip"] > 0),
         "Every repeat-stable flip that is yours has your verdict.",
         fixed=False,
     ),
@@ -317,9 +301,7 @@ def members(table: Table, marks: Marks, narrowed: Mask | None = None, *, aside_t
     masks = {
         name: table.fixed(name, marks) if queue.fixed else queue.members(table, marks) for name, queue in QUEUES.items()
     }
-    if (
-        marks.aside.any() and not aside_too
-    ):  # set aside means out of sight, but in a queue of its own and in every estimate
+    if marks.aside.any() and not aside_too:  # out of sight, but in a queue of its own and in every estimate
         masks = {name: mask if name == "quarantine" else mask & ~marks.aside for name, mask in masks.items()}
     return masks if narrowed is None else {name: mask & narrowed for name, mask in masks.items()}
 

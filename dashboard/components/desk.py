@@ -15,7 +15,7 @@ from typing import Any
 from audit_core.errors import AuditError
 from audit_core.reviews import memory
 from audit_core.reviews.events import CAUSES, VERDICTS, Event
-from audit_core.reviews.fold import Pair, Review, Standing
+from audit_core.reviews.fold import RULING, Pair, Review, Standing
 from audit_core.reviews.masking import BETTER, meant, sides
 from audit_core.reviews.team import Person, Team
 from dashboard.components.round import OWN, Compared, Round
@@ -173,7 +173,12 @@ class Desk(Round):
         question = self.current if item == self.item else self.shown[item].question_id
         if question is None:
             return Details()
-        return Details.of(self.decided(question) or self.standing(question).draft)
+        return Details.of(self.decided(question) or self.noted(question))
+
+    def noted(self, question_id: str) -> Event | None:
+        """The draft that belongs to what the keys would decide: for a ruling, or for the own verdict."""
+        draft = self.standing(question_id).draft
+        return draft if draft and (draft.subject == RULING) == self.ruling(question_id) else None
 
     def note_drawn(self) -> str:
         """The note as its field was first drawn on this visit; own changes are in the field already."""

@@ -168,7 +168,7 @@ def _problems(desk: Desk) -> str:
 
 def _conflict(desk: Desk, standing: Standing, clock: Clock) -> str:
     draft, verdict = standing.conflict, standing.verdict
-    if draft is None:
+    if draft is None or desk.ruling(desk.current or ""):
         return ""
     before = f"“{words(desk, verdict)}” at {clock.show(verdict.at)}" if verdict else "no verdict"
     saved, other = (desk.words_of(str(e.verdict)) if e and e.verdict else "no verdict" for e in (verdict, draft))

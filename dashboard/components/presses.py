@@ -11,6 +11,7 @@ from datetime import date, timedelta
 
 from audit_core.errors import InputError, Problem
 from audit_core.reviews.events import IMPACTS, VERDICTS, Kind
+from audit_core.reviews.fold import RULING
 from audit_core.reviews.masking import meant
 from audit_core.reviews.queues import QUEUES, SORTS
 from dashboard.components import group
@@ -86,7 +87,7 @@ def _detail(desk: Desk, press: Press, details: Details) -> None:
     item = press.item
     question = desk.shown[item].question_id
     decided = desk.decided(question)
-    if details == Details.of(decided or desk.standing(question).draft) and item not in desk.unsaved:
+    if details == Details.of(decided or desk.noted(question)) and item not in desk.unsaved:
         return
     shown = rebased(replace(desk.shown[item], base=press.base), desk.own.get(item))
     outcome = keep(desk.reviews, desk.person, shown, press.request, decided, details)
@@ -145,7 +146,7 @@ def _set_aside(desk: Desk, press: Press, action: str) -> None:
 def _resolve(desk: Desk, press: Press, which: str) -> None:
     item, shown = press.item, rebased(replace(desk.shown[press.item], base=press.base), desk.own.get(press.item))
     draft = desk.standing(shown.question_id).conflict
-    if draft is None:
+    if draft is None or shown.ruling:  # what waits is about the own verdict, and is not asked while settling
         return
     standing = desk.decided(shown.question_id)
     if which == "saved":
@@ -209,8 +210,9 @@ def _came(desk: Desk, outcome: Outcome, item: str, verdict: str | None, details:
     desk.problem = outcome.saved.copy_problem
     desk.unsaved.pop(item, None)
     if event.kind != "reveal":
-        desk.own[item] = max(event.id, desk.own.get(item, 0))
         desk.last = event
+        if event.subject != RULING:  # a ruling rests on what everyone said, and a note for it says nothing
+            desk.own[item] = max(event.id, desk.own.get(item, 0))
     desk.refresh()
 
 

@@ -85,7 +85,7 @@ def _filter(desk: Desk, total: int) -> str:
              if name not in ("only", "of")]
     if desk.filters.only is not None:
         words.append(f"{len(desk.filters.only):,} named questions")
-    if desk.filters.verdict not in (None, "none", "any") and desk.marks.hides_outcomes:
+    if desk.filters.verdict not in (None, "none", "any") and desk.person.independent:
         words.append("of questions that you have judged yourself")
     passing = "1 question passes" if total == 1 else f"{total:,} questions pass"
     asked = f" The link was made for {desk.filters.of:,}; an address holds no more." if desk.filters.of else ""

@@ -40,6 +40,10 @@ class Compared:
         return self.old, self.new
 
 
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
 @dataclass
 class Round:
     """One browser session's way through a queue.
@@ -83,8 +87,8 @@ class Round:
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.today = datetime.now(UTC).date().isoformat()
-        self.marks = Marks(self.table, self.what.study_id, self.what.pair, self.person, self.team, self.today)
+        self.today = _today()
+        self._new_marks()
         self._place: dict[int, int] = {}
         self._inside = np.zeros(len(self.table), np.bool_)
 
@@ -95,6 +99,9 @@ class Round:
 
     def refresh(self) -> None:
         """Read what is new on the disk; a failure is told, and the desk goes on with what it knows."""
+        if (today := _today()) != self.today:  # a desk may stay open over midnight, when a quarantine ends
+            self.today = today
+            self._new_marks()
         try:
             self.fold, self.unread = self.reviews.fold(), None
         except AuditError as error:
@@ -105,8 +112,11 @@ class Round:
         """Somebody is at the desk: the same person as before, or one with another name, role or team."""
         if (person, team) != (self.person, self.team):
             self.person, self.team = person, team
-            self.marks = Marks(self.table, self.what.study_id, self.what.pair, person, team, self.today)
+            self._new_marks()
             self.marks.follow(self.fold)
+
+    def _new_marks(self) -> None:
+        self.marks = Marks(self.table, self.what.study_id, self.what.pair, self.person, self.team, self.today)
 
     def counts(self) -> dict[str, int]:
         """How many questions each queue holds under the present filter."""

@@ -16,6 +16,7 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from audit_core.reviews.events import Entry, Event, Kind
+from audit_core.reviews.fold import RULING
 from audit_core.reviews.store import ReviewStore, Saved
 from audit_core.reviews.team import Person, permit
 from dashboard import runtime
@@ -121,7 +122,8 @@ def keep(reviews: ReviewStore, person: Person, shown: Shown, request: str, decid
          details: Details) -> Outcome:
     """Store changed details: with what this person decided, else as a draft, so that a crash loses no word."""
     if decided is None:
-        return save(reviews, person, shown, request, "draft", None, details)
+        subject = RULING if shown.ruling else ""
+        return save(reviews, person, shown, request, "draft", None, details, subject=subject)
     return save(reviews, person, shown, request, decided.kind, decided.verdict, details)
 
 

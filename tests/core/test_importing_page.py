@@ -116,6 +116,22 @@ def test_a_job_says_what_is_wrong_in_four_parts(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "wrong.csv"]
 
 
+def test_a_job_that_fails_late_leaves_nothing_and_can_be_tried_again(tmp_path: Path, studies: Path) -> None:
+    (tmp_path / "in").mkdir()
+    files = [str(path) for path in promptfoo(tmp_path / "in")]
+    db = tmp_path / "audit.db"
+    load([studies / "v4pro-100"], db, verifier=verify)
+    order = {"files": files, "study": str(tmp_path / "made" / "v4pro-100"), "options": {"kind": "promptfoo"},
+             "db": str(db), "judge": True}  # fmt: skip
+    code, told = run(order)  # the database holds a study of that id already, which is seen last
+    assert code == 2
+    assert "one id" in told[-1]["errors"][0]["what"]
+    assert list((tmp_path / "made").iterdir()) == []
+    code, told = run({**order, "study": str(tmp_path / "made" / "fees")})
+    assert code == 0, told[-1]
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["fees", "fees.answers"]
+
+
 def test_two_that_add_at_once_lose_neither(tmp_path: Path, studies: Path) -> None:
     db = tmp_path / "audit.db"
     names = ("v4pro-100", "triviaqa-200", "nq-400")

@@ -96,7 +96,7 @@ def test_marks_follow_one_by_one_as_they_do_at_once(said: list[tuple[str, str, b
         found.add(chained(entry, found.last + 1, found.head))
         growing.follow(found)
     fresh = Marks(table, "s", PAIR, person, team, "2026-11-30").follow(found)
-    for name in ("verdict", "impact", "given", "disputed", "settled", "aside", "outcome", "outcome_impact"):
+    for name in ("verdict", "impact", "disputed", "settled", "aside", "outcome", "outcome_impact"):
         assert getattr(growing, name).tolist() == getattr(fresh, name).tolist()
     assert {who: m.tolist() for who, m in growing.people.items()} == {
         who: m.tolist() for who, m in fresh.people.items()

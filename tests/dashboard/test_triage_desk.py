@@ -508,6 +508,29 @@ def test_an_adjudicator_settles_and_a_stale_ruling_is_refused(path: Path) -> Non
     assert cleo.desk.counts()["disputed"] == 1
 
 
+def test_what_an_adjudicator_notes_before_settling_is_no_second_opinion(path: Path) -> None:
+    Seat(path, "ada").press("verdict:regression")
+    cleo = Seat(path, "cleo", "adjudicator")
+    cleo.press("verdict:improvement")
+    cleo.at("q0", "disputed").press("impact:high")
+    assert cleo.desk.standing("q0").conflict is None
+    assert cleo.desk.details().impact == "high"
+    assert cleo.at("q0", "all").desk.details().impact is None  # the own verdict keeps its own
+    cleo.at("q0", "disputed").press("verdict:regression")
+    ruling = cleo.desk.standing("q0").ruling
+    assert ruling is not None
+    assert ruling.impact == "high"
+
+
+def test_a_quarantine_ends_on_a_desk_that_stays_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seat = Seat(path, "ada")
+    seat.press("aside", json.dumps({"reason": "r", "until": seat.desk.today}))
+    assert seat.desk.counts()["quarantine"] == 1
+    monkeypatch.setattr("dashboard.components.round._today", lambda: "9999-01-01")
+    seat.draw()
+    assert seat.desk.counts()["quarantine"] == 0
+
+
 @given(st.sampled_from(IDS), st.text("abc", min_size=1, max_size=6), st.sampled_from(list(VERDICTS)))
 def test_masked_verdicts_mean_what_was_on_that_side(
     tmp_path_factory: pytest.TempPathFactory, question: str, name: str, pressed: str
