@@ -37,7 +37,7 @@ ACTIONS = (
     ("--closed-book", "Write the state under “More about the answers”."),
     ("--unknown", "Write the words under “More about the answers”."),
 )
-SIGNS = {"error": ("✗", "bad"), "warning": ("!", "warn"), "note": ("·", "mut"), "info": ("·", "mut")}
+SIGNS = {"error": ("✗", "bad"), "warning": ("!", "warn"), "notice": ("·", "mut")}
 
 
 @dataclass
@@ -46,15 +46,18 @@ class Draft:
 
     Attributes:
         files: Names and sizes of what was dropped, and where it lies.
-        job: The dry run or the import under way or done.
-        created: Id of the study that was made.
+        job: The check or the import under way or done.
+        asked: Settings of the check.
+        found: What the check found; None before there is one.
+        created: Id of the study that is being made, or was; empty while only checked.
     """
 
     files: list[tuple[str, int, Path]]
     kept: tempfile.TemporaryDirectory[str]
     job: Job | None = None
-    created: str = ""
     asked: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, Any] | None = None
+    created: str = ""
 
     @property
     def folder(self) -> Path:
@@ -90,9 +93,13 @@ def page() -> None:
     if draft is None:
         _kinds()
         return
-    _ask(draft)
-    if draft.job is not None:
+    asked = _ask(draft)
+    if draft.job is None:
+        return
+    if asked == draft.asked or draft.job.running() or (draft.created and draft.job.report):
         _outcome(draft)
+    elif asked is not None:
+        display.note("The settings have changed since the check. Check the files again.")
 
 
 def _kinds() -> None:
@@ -129,8 +136,12 @@ def _draft(dropped: list[Any]) -> Draft | None:
     return draft
 
 
-def _ask(draft: Draft) -> None:
-    """What the files are, with their first records; then the button that checks them."""
+def _ask(draft: Draft) -> dict[str, Any] | None:
+    """What the files are, with their first records, and the button that checks them.
+
+    Returns:
+        The settings as they are now; None where the files cannot be read like that.
+    """
     display.section("What they hold")
     st.selectbox(
         "What wrote these files?", [TABLE, *KINDS], key="import-kind", width=640,
@@ -143,7 +154,7 @@ def _ask(draft: Draft) -> None:
         for problem in error.problems:
             display.banner(plain(problem), "bad")
         display.note("Choose another kind above, or correct the file and drop it again.")
-        return
+        return None
     display.block(f"<p class='small mut'>The first records of {plain(draft.files[0][0])}:</p>")
     st.dataframe(
         {name: [_short(row.get(name)) for row in found.rows] for name in found.columns},
@@ -162,13 +173,14 @@ def _ask(draft: Draft) -> None:
                           placeholder=", ".join(KINDS[kind].states))  # fmt: skip
             st.text_area("Fields of the records, one a line", key="import-paths", width=420, height=90,
                          placeholder="question=vars.question")  # fmt: skip
+    asked = _options(kind, mapping, origin)
     running = draft.job is not None and draft.job.running()
     if st.button("Check the files", type="primary", disabled=running, key="import-check", icon=":material/fact_check:"):
-        draft.asked = _options(kind, mapping, origin)
-        draft.created = ""
+        draft.asked, draft.found, draft.created = asked, None, ""
         remembered.keep(runtime.database(), found.columns, dict(pair.split("=", 1) for pair in mapping))
         _start(draft, draft.asked | {"dry_run": True}, draft.folder / "study", None)
         st.rerun()
+    return asked
 
 
 def _mapping(found: Peek) -> tuple[str, ...]:
@@ -245,15 +257,19 @@ def _outcome(draft: Draft) -> None:
         display.banner("Stopped. Nothing was written.", "info")
         return
     if job.errors:
-        display.section("The files cannot be one study yet")
+        display.section("The study was not made" if draft.created else "The files cannot be one study yet")
         for error in job.errors[:20]:
             display.banner(_here(error), "bad")
         if len(job.errors) > 20:
             display.note(f"… and {count(len(job.errors) - 20)} more.")
         display.download([{k: e.get(k, "") for k in ("what", "expected", "found", "where", "action", "text")}
                           for e in job.errors], "import-problems")  # fmt: skip
-        return
-    if job.report is not None:
+        if draft.found is not None:
+            _report(draft, draft.found)
+    elif job.report is not None and draft.created:
+        _created(draft.created, job.report)
+    elif job.report is not None:
+        draft.found = job.report
         _report(draft, job.report)
 
 
@@ -286,20 +302,21 @@ def _wait() -> None:
         st.rerun()
 
 
+def _created(name: str, report: dict[str, Any]) -> None:
+    display.section("The study is there")
+    display.banner(
+        f"<b>{plain(name)}</b> was written, locked, verified and added: "
+        f"{plural(report['questions'], 'question')}, {plural(len(report['states']), 'state')}.",
+        "info",
+    )
+    with st.container(horizontal=True):
+        for view, label in (("summary", "Open Summary"), ("triage", "Open Triage"), ("ledger", "Open Ledger")):
+            st.page_link(f"views/{view}.py", label=label, query_params={"study": name},
+                         icon=":material/arrow_forward:", icon_position="right")  # fmt: skip
+
+
 def _report(draft: Draft, report: dict[str, Any]) -> None:
     states, repeats = report["states"], report["repeats"]
-    if draft.created:
-        display.section("The study is there")
-        display.banner(
-            f"<b>{plain(draft.created)}</b> was written, locked, verified and added: "
-            f"{plural(report['questions'], 'question')}, {plural(len(states), 'state')}.",
-            "info",
-        )
-        with st.container(horizontal=True):
-            for view, label in (("summary", "Open Summary"), ("triage", "Open Triage"), ("ledger", "Open Ledger")):
-                st.page_link(f"views/{view}.py", label=label, query_params={"study": draft.created},
-                             icon=":material/arrow_forward:", icon_position="right")  # fmt: skip
-        return
     display.section("What was found")
     display.block(
         f"<p>{count(report['rows'])} records, <b>{plural(report['questions'], 'question')}</b>, "
@@ -346,7 +363,7 @@ def _findings(problems: list[dict[str, Any]]) -> None:
         return
     rows = []
     for problem in problems:
-        sign, tone = SIGNS.get(problem["severity"], ("·", "mut"))
+        sign, tone = SIGNS[problem["severity"]]
         where = f"<br><span class='small mut'>{plain(problem['where'])}</span>" if problem["where"] else ""
         rows.append(
             (display.Markup(f'<span class="{tone}">{sign} {plain(problem["severity"])}</span>'),

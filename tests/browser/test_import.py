@@ -74,6 +74,31 @@ def test_from_a_dropped_promptfoo_file_to_a_triaged_flip(
     assert foreign == []
 
 
+def test_what_is_created_is_what_was_checked(page: Page, server: Server, tmp_path: Path) -> None:
+    drop(page, server, *promptfoo(tmp_path))
+    check = page.get_by_role("button", name="Check the files")
+    check.click()
+    expect(page.get_by_role("heading", name="What was found")).to_be_visible(timeout=30_000)
+    page.get_by_text("More about the answers").first.click()
+    page.get_by_role("textbox", name="Answers that mean UNKNOWN").fill("UNKNOWN, £5")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("The settings have changed since the check.")).to_be_visible()
+    expect(page.get_by_role("button", name="Create the study")).to_have_count(0)
+    check.click()
+    expect(page.get_by_role("heading", name="What was found")).to_be_visible(timeout=30_000)
+    name = page.get_by_role("textbox", name="Name of the study")
+    for wanted in ("v4pro-100", "fees"):  # the first is taken, and another name is asked for on the same page
+        name.fill(wanted)
+        name.press("Enter")
+        settled(page)
+        page.get_by_role("button", name="Create the study").click()
+        if wanted == "v4pro-100":
+            expect(page.get_by_role("heading", name="The study was not made")).to_be_visible(timeout=30_000)
+            settled(page)
+    expect(page.get_by_role("heading", name="The study is there")).to_be_visible(timeout=30_000)
+    assert sorted(path.name for path in (tmp_path / "kept" / "studies").iterdir()) == ["fees", "fees.answers"]
+
+
 def test_a_wrong_file_gets_a_helpful_message(page: Page, server: Server, tmp_path: Path) -> None:
     (tmp_path / "wrong.csv").write_text("a,b,c\n1,<img src=x>,3\n")
     drop(page, server, tmp_path / "wrong.csv")
