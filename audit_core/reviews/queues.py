@@ -48,6 +48,7 @@ class Table:
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
         self._tags: list[tuple[str, ...]] | None = None
         self._masks: dict[str, Mask] = {}
+        self._shares: dict[str, dict[str, Mask]] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -90,6 +91,19 @@ class Table:
             self._masks[queue] = np.asarray(QUEUES[queue].members(self, marks), np.bool_)
         return self._masks[queue]
 
+    def shares(self, team: Team, study_id: str) -> dict[str, Mask] | None:
+        """The questions of each reviewer of a team; None where everyone gets all. Drawn once for all sessions."""
+        if team.assignment == "all" or not team.reviewers:
+            return None
+        key = repr((team, study_id))
+        if key not in self._shares:
+            found = {name: np.zeros(len(self), np.bool_) for name in team.reviewers}
+            for i, (question_id, tags) in enumerate(zip(self.ids, self.tags, strict=True)):
+                for name in found.keys() & set(team.assigned(study_id, question_id, tags) or found):
+                    found[name][i] = True
+            self._shares = {key: found}  # an older team file's are no longer asked for
+        return self._shares[key]
+
     def row(self, question_id: str) -> dict[str, Any] | None:
         """All columns of one question as they came."""
         i = self.index.get(question_id)
@@ -124,7 +138,6 @@ class Marks:
         self.verdict, self.impact, self.outcome, self.outcome_impact = (np.full(n, -1, np.int8) for _ in range(4))
         self.disputed, self.settled, self.aside = (np.zeros(n, np.bool_) for _ in range(3))
         self.people: dict[str, Mask] = {}
-        self._shares: dict[str, Mask] = {}
         self._fold: Fold | None = None
         self._seen = 0
 
@@ -175,14 +188,10 @@ class Marks:
 
     def of(self, name: str) -> Mask:
         """Questions that a person is to review."""
-        if name not in self._shares:
-            mask = np.ones(len(self.table), np.bool_)
-            if self.team.assignment != "all":
-                for i, (question_id, tags) in enumerate(zip(self.table.ids, self.table.tags, strict=True)):
-                    assigned = self.team.assigned(self.study_id, question_id, tags)
-                    mask[i] = assigned is None or name in assigned
-            self._shares[name] = mask
-        return self._shares[name]
+        shares = self.table.shares(self.team, self.study_id)
+        if shares is None:
+            return np.ones(len(self.table), np.bool_)
+        return shares.get(name, np.zeros(len(self.table), np.bool_))
 
     @property
     def reviewed(self) -> Mask:

@@ -54,6 +54,8 @@ def members(desk: Desk) -> list[Member]:
             reason = "high impact: judge it by itself"
         elif standing.verdict:
             reason = f"has your verdict: {VERDICTS[str(standing.verdict.verdict)]}"
+        elif desk.ruling(question_id):
+            reason = "disputed: settle it by itself"
         elif desk.masked_now(question_id):
             reason = "masked until you judge it by itself"
         else:

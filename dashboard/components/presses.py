@@ -26,7 +26,8 @@ LONGEST = 365
 def act(desk: Desk, press: Press) -> None:
     """Do what a key or button asks, with the question, base and undo target that were on screen."""
     action, _, value = press.action.partition(":")
-    if desk.grouping and action != "undo":
+    of_one = action == "note" and press.item in desk.shown  # typed before the group was on the desk
+    if desk.grouping and action != "undo" and not of_one:
         group.act(desk, press, action, value)
         return
     here = press.item == desk.item and desk.item in desk.shown

@@ -34,7 +34,7 @@ def page() -> None:
     verdict = sentences.verdict(comparison)
     display.heading(verdict.title, verdict.lead)
     _cards(comparison)
-    _people(comparison)
+    checked = st.container()
     left, right = st.columns([1.25, 1])
     with left, st.container(border=True, height="stretch"):
         _sources(comparison)
@@ -45,6 +45,8 @@ def page() -> None:
     display.block(
         "<ul class='wide mut'>" + "".join(f"<li>{limit}</li>" for limit in sentences.limits(comparison)) + "</ul>"
     )
+    with checked:  # last, because it may have to read all answers of a large study first
+        _people(comparison)
 
 
 def _cards(comparison: Comparison) -> None:

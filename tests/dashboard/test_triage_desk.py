@@ -649,6 +649,29 @@ def test_a_group_takes_in_the_unseen_only_when_told_so(path: Path) -> None:
     assert len([e for e in late.desk.reviews.events() if e.reviewer == "ben"]) == 0
 
 
+def test_disputes_are_settled_one_by_one(path: Path) -> None:
+    for question in ("q0", "q1"):
+        Seat(path, "ada").at(question).press("verdict:regression")
+        Seat(path, "ben").at(question).press("verdict:improvement")
+    cleo = Seat(path, "cleo", "adjudicator").at("q0", "disputed")
+    cleo.press("pick")
+    cleo.press("group")
+    assert [m.left_out for m in members(cleo.desk)] == ["disputed: settle it by itself"]
+    cleo.press("verdict:regression")
+    assert [e for e in cleo.desk.reviews.events() if e.reviewer == "cleo"] == []
+
+
+def test_a_note_of_one_question_never_becomes_the_groups(path: Path) -> None:
+    seat = Seat(path, "ada")
+    item = seat.screen[0]
+    seat.press("pick")
+    seat.press("group")
+    seat.press("note", "about q0 alone", item=item)  # sent again after the desk has moved on
+    assert seat.desk.together_details.note == ""
+    assert seat.desk.standing("q0").details is not None
+    assert seat.desk.standing("q0").details.note == "about q0 alone"
+
+
 def test_a_verdict_of_last_time_is_offered_and_accepted(path: Path) -> None:
     first = Seat(path, "ada", what=Compared("spring", "b" * 64, "n1", "n7", "semantic"))
     first.press("impact:high")
