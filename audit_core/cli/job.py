@@ -46,8 +46,8 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
     order = json.load(asked)
     try:
         given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in order["options"].items()}
-        options = Options(**given)
         study = Path(order["study"])
+        options = Options(**{"title": study.name, **given})
         judges = order.get("judge", False) and not options.dry_run
 
         def progress(stage: str, done: int, total: int | None) -> None:

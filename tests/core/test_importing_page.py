@@ -130,6 +130,7 @@ def test_a_job_that_fails_late_leaves_nothing_and_can_be_tried_again(tmp_path: P
     code, told = run({**order, "study": str(tmp_path / "made" / "fees")})
     assert code == 0, told[-1]
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["fees", "fees.answers"]
+    assert {study["title"] for study in read.studies(db)} >= {"fees"}
 
 
 def test_two_that_add_at_once_lose_neither(tmp_path: Path, studies: Path) -> None:
