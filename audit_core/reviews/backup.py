@@ -135,6 +135,7 @@ def vacuum(path: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
     try:
         with reading(path, 30) as connection:
+            connection.execute("ROLLBACK")  # SQLite copies as of one moment by itself, and outside a transaction only
             connection.execute("PRAGMA query_only=OFF")  # the one thing it would refuse; nothing is written here
             connection.execute("VACUUM INTO ?", (str(target),))
     except StorageError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 from audit_core.errors import Problem, StorageError
 
@@ -78,6 +78,7 @@ def reading(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
     """
     with _faults(path), contextlib.closing(_connect(path, "rw", timeout)) as connection:
         connection.execute("PRAGMA query_only=ON")
+        connection.execute("BEGIN")  # one moment for the version and all that is read, whatever others commit meanwhile
         _version(connection, path)
         yield connection
 
@@ -92,6 +93,7 @@ def _connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema of the file; asked inside a transaction, so that a file another one is just making is not misread."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if version > SCHEMA_VERSION:
@@ -151,15 +153,20 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 def _kept_before_migration(connection: sqlite3.Connection, path: Path) -> None:
     """A copy of an older store beside it, made before anything is changed."""
+    connection.execute("BEGIN")
     version = _version(connection, path)
+    connection.execute("ROLLBACK")
     if version in (0, SCHEMA_VERSION):
         return
     copy = path.with_name(f"{path.name}.version-{version}")
     if not copy.exists():
-        draft = path.with_name(f".{copy.name}.{os.getpid()}")
-        draft.unlink(missing_ok=True)
-        connection.execute("VACUUM INTO ?", (str(draft),))
-        draft.rename(copy)
+        draft = path.with_name(f".{copy.name}.{uuid4().hex}")
+        try:
+            connection.execute("VACUUM INTO ?", (str(draft),))
+            if not copy.exists():  # nobody migrates before there is one, so the draft is of the older version
+                draft.rename(copy)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 _KEPT = "Your input is kept on the page; nothing was saved."

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from audit_core.errors import InputError, StorageError
+from audit_core.reviews import database
 from audit_core.reviews.database import wal_is_safe
 from audit_core.reviews.events import FIRST, VERDICTS, Entry, chained, intact
 from audit_core.reviews.fold import Fold, progress
@@ -267,6 +268,34 @@ def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="not a verdict store"):
         ReviewStore(path).append(entry("r1"))
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("act", ["read", "save"])
+def test_a_file_that_another_one_is_just_making_is_not_misread(
+    act: str, store: ReviewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people's first saves: the schema is committed between the questions that the other one asks of the file."""
+    other = ReviewStore(store.path, timeout=10)
+    saving: list[threading.Thread] = []
+    connect = database._connect
+
+    def watched(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
+        connection = connect(path, mode, timeout)
+        connection.set_trace_callback(in_between)
+        return connection
+
+    def in_between(statement: str) -> None:
+        if "FROM sqlite_schema" in statement and not saving:
+            saving.append(threading.Thread(target=other.append, args=[entry("r1")]))
+            saving[0].start()
+            saving[0].join(1)  # it may have to wait for the transaction of the one that asks
+
+    store.path.touch()
+    monkeypatch.setattr(database, "_connect", watched)
+    seen = store.events() if act == "read" else [store.append(entry("r2", question_id="q2")).event]
+    saving[0].join()
+    assert [event.request_id for event in seen] in ([], ["r1"], ["r2"])
+    assert {event.request_id for event in store.events()} == {"r1"} | ({"r2"} if act == "save" else set())
 
 
 def test_a_newer_schema_is_refused(store: ReviewStore) -> None:
