@@ -10,6 +10,8 @@ from typing import Literal
 CellStatus = Literal["ok", "error"]
 Severity = Literal["error", "warning", "notice"]
 EstimateStatus = Literal["confirmatory", "supportive", "post-hoc", "exploratory"]
+AnswerOutcome = Literal["answered", "partial", "refused"]
+"""What an answer does: answers, answers what it can and notes the gap, or refuses (UNKNOWN is refused)."""
 CheckOutcome = Literal["passed", "failed", "could not check"]
 Origin = Literal["collected", "imported", "reconstructed"]
 
@@ -22,11 +24,14 @@ class State:
         name: Short name, unique in the study, such as ``n7``.
         label: Words for people, such as ``seven shards``; may be empty.
         closed_book: True where nothing is retrieved (the anchor).
+        settings: What is set in this state and may differ from another one, as (name, value) by name; empty where only
+            the snapshot differs, or nothing is known.
     """
 
     name: str
     label: str = ""
     closed_book: bool = False
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A verbatim excerpt that an answer carries.
+
+    Attributes:
+        text: As the answer has it.
+        document_id: Document that it is said to come from; None where the answer names none.
+        rank: Rank of the passage that it is said to come from; None where the answer names none.
+    """
+
+    text: str
+    document_id: str | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One question in one state, asked once: an accepted answer or an error.
 
@@ -61,6 +81,8 @@ class Cell:
         record: Position of the record in that file, from 1.
         cached: True where the source says that a cache answered; None where it does not say.
         response_id: Identifier of the model's response, where the source has one.
+        outcome: Where structured output says it; None where a rule or a judge has to.
+        excerpts: Verbatim excerpts, where structured output has them.
     """
 
     question_id: str
@@ -75,6 +97,8 @@ class Cell:
     record: int | None = None
     cached: bool | None = None
     response_id: str | None = None
+    outcome: AnswerOutcome | None = None
+    excerpts: tuple[Excerpt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +133,38 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Sibling:
+    """A passage of the accessible corpus that was not shown, although it belongs to one that was.
+
+    Attributes:
+        document_id: Identifier to the letter.
+        family: Key that it shares with a shown document; empty where both are passages of one document.
+        of: Shown document that it is a sibling of.
+        rank: Its rank in the whole list of the retriever, from 1; None where unknown or unranked.
+        score: Decimal text; None where unknown.
+        title: Words for people; may be empty.
+        passage: SHA-256 of the rendered passage; None where the text is not kept.
+    """
+
+    document_id: str
+    family: str
+    of: str
+    rank: int | None = None
+    score: str | None = None
+    title: str = ""
+    passage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """Siblings of the evidence of one question in one state, best rank first, unranked last."""
+
+    question_id: str
+    state: str
+    documents: tuple[Sibling, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Judgment:
     """A judge's labels for the answers of one question.
 
@@ -140,6 +196,7 @@ class Dossier:
         cells: In ladder and repeat order, errors included.
         judgments: By judge; absent where a judge did not label this question.
         evidence: In ladder and repeat order.
+        siblings: In ladder order; empty where the study does not keep them.
     """
 
     question: Question
@@ -147,6 +204,7 @@ class Dossier:
     judgments: Mapping[str, Judgment]
     evidence: tuple[Evidence, ...]
     gold: Gold | None
+    siblings: tuple[Siblings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from audit_core.codec import CodecError, Field, Record, check_fields, from_state
 from audit_core.errors import InputError, Problem
 from audit_core.model import Origin, State
 from audit_core.normalize import RULES
+from audit_core.rules.outcome import OUTCOME_RULES, OutcomeRule
 
 STUDY_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,12})?")
@@ -88,6 +89,7 @@ class Protocol:
         limits: Sentences on what this study cannot prove.
         sources: Files of an import.
         parent: Study whose questions this one repeats.
+        outcomes: Which answers count as partial or refused; the shipped texts where a study names none.
     """
 
     study_id: str
@@ -110,6 +112,12 @@ class Protocol:
     limits: tuple[str, ...] = ()
     sources: tuple[Source, ...] = field(default=())
     parent: str | None = None
+    outcomes: OutcomeRule | None = None
+
+    @property
+    def outcome_rule(self) -> OutcomeRule:
+        """The rule by which answers are read as answered, partial or refused."""
+        return self.outcomes or OutcomeRule()
 
     @property
     def primary_judge(self) -> Judge | None:
@@ -130,6 +138,16 @@ class Protocol:
     def tail(self) -> Fraction:
         """Probability outside the confidence level, exact."""
         return 1 - Fraction(self.level)
+
+    def differences(self, old: str, new: str) -> list[tuple[str, str, str]]:
+        """What is set differently in two states, as (name, value at old, value at new) by name.
+
+        Empty where nothing is known of the states' settings.
+        """
+        settings = {state.name: dict(state.settings) for state in self.states}
+        names = sorted(settings[old].keys() | settings[new].keys())
+        found = [(name, settings[old].get(name, "no"), settings[new].get(name, "no")) for name in names]
+        return [(name, a, b) for name, a, b in found if a != b]
 
     def pairs(self) -> list[tuple[str, str, str]]:
         """Pairs of states that have locked estimates, as (old, new, role).
@@ -179,11 +197,22 @@ _FIELDS: dict[str, Field] = {
     "limits": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
     "sources": (_is_list, "a list of files", True),
     "parent": (lambda v: v is None or _is_text(v), "a study id or null", True),
+    "outcomes": (lambda v: type(v) is dict, "an object", False),
+}
+_OUTCOMES: dict[str, Field] = {
+    "rule": (lambda v: v in OUTCOME_RULES, "one of " + ", ".join(OUTCOME_RULES), True),
+    "refusals": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
+    "gaps": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
 }
 _STATE: dict[str, Field] = {
     "name": (lambda v: _is_text(v) and 0 < len(v) <= 200, "text of 1 to 200 characters", True),
     "label": (_is_text, "text", True),
     "closed_book": (lambda v: type(v) is bool, "true or false", True),
+    "settings": (
+        lambda v: type(v) is dict and bool(v) and all(_is_text(item) for item in v.values()),
+        "texts by name",
+        False,
+    ),
 }
 _JUDGE: dict[str, Field] = {
     "name": (lambda v: _is_text(v) and bool(STUDY_ID.fullmatch(v)), "lower-case letters, digits, _ . -", True),
@@ -238,7 +267,12 @@ def to_record(protocol: Protocol) -> Record:
         "limits": list(protocol.limits),
         "sources": [{"name": s.name, "sha256": s.sha256, "size": s.size} for s in protocol.sources],
         "parent": protocol.parent,
+        **({} if protocol.outcomes is None else {"outcomes": _outcomes_record(protocol.outcomes)}),
     }
+
+
+def _outcomes_record(rule: OutcomeRule) -> Record:
+    return {"rule": rule.rule, "refusals": list(rule.refusals), "gaps": list(rule.gaps)}
 
 
 def from_record(record: Any) -> Protocol:
@@ -249,7 +283,7 @@ def from_record(record: Any) -> Protocol:
     """
     try:
         check_fields(record, _FIELDS, "protocol")
-        states = tuple(State(**check_fields(item, _STATE, "state")) for item in record["states"])
+        states = tuple(_state(check_fields(item, _STATE, "state")) for item in record["states"])
         judges = tuple(Judge(**check_fields(item, _JUDGE, "judge")) for item in record["judges"])
         sources = tuple(Source(**check_fields(item, _SOURCE, "source")) for item in record["sources"])
         bootstrap = check_fields(record["bootstrap"], _BOOTSTRAP, "bootstrap")
@@ -277,6 +311,7 @@ def from_record(record: Any) -> Protocol:
             limits=tuple(record["limits"]),
             sources=sources,
             parent=record["parent"],
+            outcomes=_outcomes(record.get("outcomes")),
         )
     except CodecError as error:
         raise InputError(
@@ -286,6 +321,18 @@ def from_record(record: Any) -> Protocol:
     if faults:
         raise InputError(faults)
     return protocol
+
+
+def _outcomes(record: Record | None) -> OutcomeRule | None:
+    if record is None:
+        return None
+    check_fields(record, _OUTCOMES, "outcomes")
+    return OutcomeRule(record["rule"], tuple(record["refusals"]), tuple(record["gaps"]))
+
+
+def _state(record: Record) -> State:
+    settings = tuple(sorted(record.get("settings", {}).items()))
+    return State(record["name"], record["label"], record["closed_book"], settings)
 
 
 def contradictions(protocol: Protocol) -> list[Problem]:

@@ -21,6 +21,7 @@ from audit_core.codec.fields import (
     GOLD,
     JUDGMENT,
     QUESTION,
+    SIBLINGS,
     Field,
     check_fields,
 )
@@ -31,6 +32,7 @@ from audit_core.codec.records import (
     from_gold,
     from_judgment,
     from_question,
+    from_siblings,
     from_state,
     plain_judgment,
     to_cell,
@@ -39,6 +41,7 @@ from audit_core.codec.records import (
     to_gold,
     to_judgment,
     to_question,
+    to_siblings,
 )
 
 __all__ = [
@@ -53,6 +56,7 @@ __all__ = [
     "JUDGMENT",
     "LINE_LIMIT",
     "QUESTION",
+    "SIBLINGS",
     "CodecError",
     "Field",
     "Record",
@@ -66,6 +70,7 @@ __all__ = [
     "from_gold",
     "from_judgment",
     "from_question",
+    "from_siblings",
     "from_state",
     "parse",
     "plain",
@@ -76,4 +81,5 @@ __all__ = [
     "to_gold",
     "to_judgment",
     "to_question",
+    "to_siblings",
 ]

@@ -74,6 +74,13 @@ CELL: dict[str, Field] = {
     "record": (is_count, "a whole number", False),
     "cached": (is_flag, "true or false", False),
     "response_id": (is_text, "text", False),
+    "outcome": (lambda v: v in ("answered", "partial", "refused"), "answered, partial or refused", False),
+    "excerpts": (is_list, "a list", False),
+}
+EXCERPT: dict[str, Field] = {
+    "text": (is_name, "non-empty text", True),
+    "document_id": (is_name, "non-empty text", False),
+    "rank": (lambda v: type(v) is int and v > 0, "a whole number, 1 or more", False),
 }
 EVIDENCE: dict[str, Field] = {
     "question_id": (is_name, "non-empty text", True),
@@ -88,6 +95,20 @@ DOCUMENT: dict[str, Field] = {
     "title": (is_text, "text", False),
     "passage": (is_hex, "64 hexadecimal digits", False),
     "family": (is_text, "text", False),
+}
+SIBLINGS: dict[str, Field] = {
+    "question_id": (is_name, "non-empty text", True),
+    "state": (is_name, "non-empty text", True),
+    "documents": (is_list, "a list", True),
+}
+SIBLING: dict[str, Field] = {
+    "document_id": (is_name, "non-empty text", True),
+    "of": (is_name, "non-empty text", True),
+    "family": (is_text, "text", False),
+    "rank": (lambda v: type(v) is int and v > 0, "a whole number, 1 or more", False),
+    "score": (is_text, "decimal text", False),
+    "title": (is_text, "text", False),
+    "passage": (is_hex, "64 hexadecimal digits", False),
 }
 JUDGMENT: dict[str, Field] = {
     "question_id": (is_name, "non-empty text", True),

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from audit_core.codec.domain import CodecError, Record
-from audit_core.codec.fields import DOCUMENT, check_fields, is_count, is_name
-from audit_core.model import Cell, Document, Evidence, Finding, Gold, Judgment, Question, State
+from audit_core.codec.fields import DOCUMENT, EXCERPT, SIBLING, check_fields, is_count, is_name
+from audit_core.model import (
+    Cell,
+    Document,
+    Evidence,
+    Excerpt,
+    Finding,
+    Gold,
+    Judgment,
+    Question,
+    Sibling,
+    Siblings,
+    State,
+)
 
 
 def _strip(record: Record) -> Record:
@@ -44,19 +56,27 @@ def from_cell(cell: Cell) -> Record:
             "record": cell.record,
             "cached": cell.cached,
             "response_id": cell.response_id,
+            "outcome": cell.outcome,
+            "excerpts": [_strip(_excerpt(excerpt)) for excerpt in cell.excerpts] or None,
         }
     )
+
+
+def _excerpt(excerpt: Excerpt) -> Record:
+    return {"text": excerpt.text, "document_id": excerpt.document_id, "rank": excerpt.rank}
 
 
 def to_cell(record: Record) -> Cell:
     """The cell of a ledger record.
 
     Raises:
-        CodecError: An answer without text, or an error with one.
+        CodecError: An answer without text, an error with one, or an excerpt with an unknown or missing field.
     """
     if (record["status"] == "ok") != ("answer" in record):
         raise CodecError("a cell has an answer exactly when its status is ok")
     get = record.get
+    if ("outcome" in record or "excerpts" in record) and record["status"] != "ok":
+        raise CodecError("only an answer has an outcome or excerpts")
     return Cell(
         record["question_id"],
         record["state"],
@@ -70,6 +90,8 @@ def to_cell(record: Record) -> Cell:
         get("record"),
         get("cached"),
         get("response_id"),
+        get("outcome"),
+        tuple(Excerpt(**check_fields(item, EXCERPT, "excerpt")) for item in get("excerpts", ())),
     )
 
 
@@ -109,6 +131,28 @@ def to_evidence(record: Record) -> Evidence:
         for d in (check_fields(item, DOCUMENT, "document") for item in record["documents"])
     )
     return Evidence(record["question_id"], record["state"], documents, record.get("repeat"))
+
+
+def from_siblings(siblings: Siblings) -> Record:
+    """Fields of a record of siblings."""
+    documents = [
+        _strip({"document_id": d.document_id, "family": d.family or None, "of": d.of, "rank": d.rank,
+                "score": d.score, "title": d.title or None, "passage": d.passage})
+        for d in siblings.documents
+    ]  # fmt: skip
+    return {"question_id": siblings.question_id, "state": siblings.state, "documents": documents}
+
+
+def to_siblings(record: Record) -> Siblings:
+    """The siblings of a ledger record.
+
+    Raises:
+        CodecError: A document with an unknown or missing field.
+    """
+    documents = tuple(
+        Sibling(**{"family": "", **check_fields(item, SIBLING, "sibling")}) for item in record["documents"]
+    )
+    return Siblings(record["question_id"], record["state"], documents)
 
 
 def from_judgment(judgment: Judgment) -> Record:
@@ -188,4 +232,5 @@ def to_finding(record: Record) -> Finding:
 
 def from_state(state: State) -> Record:
     """A state as it stands in the protocol."""
-    return {"name": state.name, "label": state.label, "closed_book": state.closed_book}
+    record: Record = {"name": state.name, "label": state.label, "closed_book": state.closed_book}
+    return record | ({"settings": dict(state.settings)} if state.settings else {})

@@ -4,6 +4,7 @@ protocol/protocol.json            what was fixed
 selection/questions.jsonl         the questions, in the order of everything below
 retrieval/primary.jsonl           evidence per question and state; passages.jsonl holds each text once
 retrieval/audit.jsonl             the second, independent retrieval pass, where there was one
+retrieval/siblings.jsonl          passages that belong to shown ones and were not shown, where they are known
 answers/cells.jsonl               question × state × repeat; findings.jsonl holds what was noticed about them
 judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers
 gold/gold.jsonl                   accepted answers
@@ -29,6 +30,7 @@ from audit_core.study.files import (
     PROTOCOL,
     QUESTIONS,
     RESULTS,
+    SIBLINGS,
     attempts_of,
     controls_of,
     file_entry,
@@ -58,6 +60,7 @@ __all__ = [
     "PROTOCOL",
     "QUESTIONS",
     "RESULTS",
+    "SIBLINGS",
     "Study",
     "attempts_of",
     "begin_study",

@@ -16,6 +16,7 @@ COLLECTION = "protocol/collection.json"
 QUESTIONS = "selection/questions.jsonl"
 PRIMARY = "retrieval/primary.jsonl"
 AUDIT = "retrieval/audit.jsonl"
+SIBLINGS = "retrieval/siblings.jsonl"
 PASSAGES = "retrieval/passages.jsonl"
 CELLS = "answers/cells.jsonl"
 ATTEMPTS = "answers/attempts.jsonl"
@@ -71,6 +72,7 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
     QUESTIONS: (codec.QUESTION, "question"),
     PRIMARY: (codec.EVIDENCE, "evidence"),
     AUDIT: (codec.EVIDENCE, "evidence"),
+    SIBLINGS: (codec.SIBLINGS, "siblings"),
     PASSAGES: (PASSAGE, "passage"),
     CELLS: (codec.CELL, "cell"),
     ATTEMPTS: (ATTEMPT, "attempt"),
@@ -134,6 +136,7 @@ def gate_of(member: str) -> str | None:
         QUESTIONS: "selection",
         PRIMARY: "retrieval",
         AUDIT: "retrieval",
+        SIBLINGS: "retrieval",
         PASSAGES: "retrieval",
         CELLS: "answers",
         ATTEMPTS: "answers",

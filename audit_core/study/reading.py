@@ -23,6 +23,7 @@ from audit_core.study.files import (
     RESULTS,
     RESULTS_FIELDS,
     RESULTS_LIMIT,
+    SIBLINGS,
     file_entry,
     gate_of,
     labels_of,
@@ -148,6 +149,7 @@ class Study:
         """
         cells = _Groups(self._stream(CELLS), CELLS, codec.to_cell)
         evidence = _Groups(self._stream(PRIMARY), PRIMARY, codec.to_evidence)
+        siblings = _Groups(self._stream(SIBLINGS), SIBLINGS, codec.to_siblings)
         gold = _Groups(self._stream(GOLD), GOLD, codec.to_gold)
         labelled = codec.plain_judgment if self.trusted == "verified" else codec.to_judgment
         judges = {
@@ -160,9 +162,10 @@ class Study:
             labels = {name: found[0] for name, group in judges.items() if (found := group.take(key))}
             aliases = gold.take(key)
             yield Dossier(
-                question, tuple(cells.take(key)), labels, tuple(evidence.take(key)), aliases[0] if aliases else None
-            )
-        for group in (cells, evidence, gold, *judges.values()):
+                question, tuple(cells.take(key)), labels, tuple(evidence.take(key)), aliases[0] if aliases else None,
+                tuple(siblings.take(key)),
+            )  # fmt: skip
+        for group in (cells, evidence, siblings, gold, *judges.values()):
             group.finish()
 
     def _stream(self, member: str) -> Iterable[Record]:

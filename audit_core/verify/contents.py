@@ -17,6 +17,7 @@ from audit_core.study import (
     PRIMARY,
     QUESTIONS,
     RESULTS,
+    SIBLINGS,
     gate_of,
     is_calls,
     labels_of,
@@ -146,12 +147,13 @@ class Contents(Structure):
                 primary[evidence.question_id, evidence.state, evidence.repeat] = sha256(
                     codec.encode(codec.from_evidence(evidence))
                 )
+        self._siblings(ladder, passages)
         self.counts["retrieval"] = {"evidence": self._lines(PRIMARY), "passages": self._lines(PASSAGES)}
         if PRIMARY not in listed:
             self._set("C10", "could not check", "The study holds no evidence.")
         self._finish(
             "C10",
-            [PRIMARY, PASSAGES, QUESTIONS],
+            [PRIMARY, PASSAGES, SIBLINGS, QUESTIONS],
             f"{self._lines(PRIMARY):,} evidence lists, {len(passages):,} passages.",
         )
         if not keep:
@@ -166,6 +168,23 @@ class Contents(Structure):
         if primary and not self._broken(AUDIT, PRIMARY):
             self._fail("C11", f"The second pass lacks {len(primary)} evidence lists of the first.")
         self._finish("C11", [PRIMARY, AUDIT], "Equal in ids, order and rendered bytes.")
+
+    def _siblings(self, ladder: dict[str, int] | None, passages: set[str]) -> None:
+        last = (-1, -1)
+        for record in self._stream(SIBLINGS):
+            where = f"{SIBLINGS}: record {record['seq'] + 1}"
+            place = self._place("C10", SIBLINGS, record, ladder)
+            try:
+                siblings = codec.to_siblings(record)
+            except CodecError as error:
+                self._fail("C10", f"{where}: {error}.")
+                continue
+            if place is not None:
+                if place <= last:
+                    self._fail("C10", f"{where} is twice or out of order.")
+                last = place
+            if any(d.passage and d.passage not in passages for d in siblings.documents):
+                self._fail("C10", f"{where} names a passage that is not kept.")
 
     def _lines(self, member: str) -> int:
         return next((lock.files[member].lines for lock in self.chain if member in lock.files), 0)
