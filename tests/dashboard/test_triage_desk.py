@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from collections.abc import Callable
@@ -65,11 +66,15 @@ def content(question: str) -> dict[str, Any]:
     return {"question_id": question, "content_sha256": f"digest of {question}"}
 
 
+HANDS = itertools.count()
+"""A name for each hand that no other one has, also when the other one is gone."""
+
+
 class Hand:
     """Presses as a page would send them, with what is on screen."""
 
     def __init__(self, desk: Desk) -> None:
-        self.desk, self.number = desk, 0
+        self.desk, self.name, self.number = desk, f"t{next(HANDS)}", 0
         self.draw()
 
     def draw(self) -> None:
@@ -88,7 +93,7 @@ class Hand:
     def press(self, action: str, value: str = "", *, draw: bool = True, item: str | None = None) -> None:
         self.number += 1
         on_screen, base, undo = self.screen
-        press = Press(f"t{id(self)}:{self.number}", action, value, on_screen if item is None else item, base, undo)
+        press = Press(f"{self.name}:{self.number}", action, value, on_screen if item is None else item, base, undo)
         act(self.desk, press)
         if draw:
             self.draw()
