@@ -78,14 +78,29 @@ _FIELDS: dict[str, Field] = {
     "tool": (lambda v: type(v) is dict, "an object", True),
     "created": (lambda v: type(v) is str, "text", True),
 }
-_FILE: dict[str, Field] = {
-    "path": (lambda v: type(v) is str and MEMBER.fullmatch(v) is not None, "a path inside the study", True),
+ENTRY: dict[str, Field] = {
     "bytes": (_whole, "a whole number", True),
     "lines": (_whole, "a whole number", True),
     "sha256": (_hex, "a SHA-256", True),
     "head": (_hex, "a SHA-256", True),
     "merkle": (_hex, "a SHA-256", True),
 }
+"""What a lock says about a file."""
+_FILE: dict[str, Field] = {
+    "path": (lambda v: type(v) is str and MEMBER.fullmatch(v) is not None, "a path inside the study", True),
+    **ENTRY,
+}
+
+
+def from_entry(entry: Entry) -> Record:
+    """A file's entry as a lock holds it."""
+    return {"bytes": entry.size, "lines": entry.lines, "sha256": entry.sha256, "head": entry.head,
+            "merkle": entry.merkle}  # fmt: skip
+
+
+def to_entry(record: Record) -> Entry:
+    """A file's entry out of a lock."""
+    return Entry(record["bytes"], record["lines"], record["sha256"], record["head"], record["merkle"])
 
 
 def parse(data: bytes) -> Lock:
@@ -102,7 +117,7 @@ def parse(data: bytes) -> Lock:
         check_fields(item, _FILE, "file of a lock")
         if item["path"] in files:
             raise CodecError(f"the file {item['path']} is listed twice")
-        files[item["path"]] = Entry(item["bytes"], item["lines"], item["sha256"], item["head"], item["merkle"])
+        files[item["path"]] = to_entry(item)
     return Lock(
         record["gate"],
         record["n"],
@@ -142,10 +157,7 @@ def make(
         "n": len(chain),
         "bundle": chain[0].sha256 if chain else START,
         "prev": chain[-1].sha256 if chain else START,
-        "files": [
-            {"path": path, "bytes": e.size, "lines": e.lines, "sha256": e.sha256, "head": e.head, "merkle": e.merkle}
-            for path, e in sorted(files.items())
-        ],
+        "files": [{"path": path, **from_entry(entry)} for path, entry in sorted(files.items())],
         "counts": dict(counts),
         "note": note,
         "tool": {"name": "snapshot-audit", "version": __version__},
@@ -156,13 +168,23 @@ def make(
 
 
 def write(folder: Path, gate: str, data: bytes) -> None:
+    """Put the lock of a gate in place; see `put`."""
+    put(folder / file_name(gate), data, f"the gate {gate}")
+
+
+def put(target: Path, data: bytes, what: str) -> None:
     """Put a lock in place, never over another one; it is durable when this returns.
+
+    Args:
+        target: Where.
+        data: Of the lock.
+        what: It closes, for the message.
 
     Raises:
         GateError: The lock exists already.
         StorageError: The disk refuses.
     """
-    target = folder / file_name(gate)
+    folder = target.parent
     draft = folder / f".{target.name}.{os.getpid()}"
     try:
         for left in folder.glob(".*.json.*"):
@@ -181,8 +203,8 @@ def write(folder: Path, gate: str, data: bytes) -> None:
     except FileExistsError:
         raise GateError(
             Problem(
-                f"the gate {gate} is locked already",
-                "an open gate",
+                f"{what} is locked already",
+                "an open one",
                 target.name,
                 str(folder),
                 "A lock is final; make a new study instead.",

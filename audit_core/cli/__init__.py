@@ -216,6 +216,13 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--dry-run", action="store_true", help="show the calls that are left, and make none")
             _model_path(sub)
 
+    sub = command("probe", collecting.probe, "Ask one question of a finished study again, for diagnosis only.")
+    sub.add_argument("study", metavar="STUDY", type=Path)
+    sub.add_argument("question", metavar="QUESTION", help="id of the question, to the letter")
+    sub.add_argument("--state", required=True, metavar="S", help="the state to ask it in")
+    sub.add_argument("--repeats", type=int, default=20, metavar="N", help="answers to draw (default: %(default)s)")
+    _model_path(sub)
+
     for name, run, text in (
         ("dashboard", commands.dashboard, "Open a loaded database in the browser."),
         ("demo", commands.demo, "Verify and load the bundled studies, then open the dashboard."),

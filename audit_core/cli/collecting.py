@@ -1,8 +1,9 @@
-"""Commands that make a study: init, freeze, run, status."""
+"""Commands that make a study: init, freeze, run, status; and probe, which asks a finished one again."""
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,35 @@ def status(arguments: argparse.Namespace) -> Result:
 
     facts = stages.status(Study(arguments.study))
     return facts, table(list(_rows(facts)), ["what", ""]), 0
+
+
+def probe(arguments: argparse.Namespace) -> Result:
+    """More answers of one cell, in a ledger of their own."""
+    from audit_core.collect import probing
+    from audit_core.collect.frozen import check_locked
+    from audit_core.probes import outcomes
+    from audit_core.study import Study
+
+    study = Study(arguments.study)
+    check_locked(study)
+    with Progress("probe") as progress:
+        asked = probing.probe(
+            study, arguments.question, arguments.state, arguments.repeats, now(), progress.count,
+            model_path=arguments.model_path,
+        )  # fmt: skip
+    found, before = (outcomes(study.protocol, cells) for cells in (asked.answers, asked.before))
+    answers = Counter(cell.answer or "" for cell in asked.answers)
+    facts = {
+        "study": study.protocol.study_id, "question_id": arguments.question, "state": arguments.state,
+        "probe": asked.probe.number, "answers": asked.probe.repeats, "outcomes": found,
+        "outcomes_before": before, "texts": dict(answers.most_common()),
+    }  # fmt: skip
+    rows = [[outcome, f"{count} of {asked.probe.repeats}", f"{before[outcome]} of {sum(before.values())}"]
+            for outcome, count in found.items()]  # fmt: skip
+    text = table(rows, ["outcome", "asked again", "in the study"]) + "\n\n"
+    text += table([[count, answer] for answer, count in answers.most_common(10)], ["times", "answer"])
+    more = f", {len(answers) - 10} more texts" if len(answers) > 10 else ""
+    return facts, text + "\n" + rule(f"probe {asked.probe.number:04d}{more}; in no estimate"), 0
 
 
 LENGTHS = {"seconds_left": "time_left"}

@@ -10,6 +10,7 @@ judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers
 gold/gold.jsonl                   accepted answers
 results/results.json              estimates, made once
 locks/00-protocol.json …          the chain that closes each of them
+probes/0001/…                     what was asked again after the results; outside the chain, and outside every estimate
 """
 
 from audit_core.study.creation import begin_study, close_gate, create_study
@@ -27,6 +28,8 @@ from audit_core.study.files import (
     NONCE,
     PASSAGES,
     PRIMARY,
+    PROBE_FILE,
+    PROBES,
     PROTOCOL,
     QUESTIONS,
     RESULTS,
@@ -57,6 +60,8 @@ __all__ = [
     "NONCE",
     "PASSAGES",
     "PRIMARY",
+    "PROBES",
+    "PROBE_FILE",
     "PROTOCOL",
     "QUESTIONS",
     "RESULTS",

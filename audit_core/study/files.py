@@ -24,6 +24,9 @@ FINDINGS = "answers/findings.jsonl"
 GOLD = "gold/gold.jsonl"
 NONCE = "gold/nonce"
 RESULTS = "results/results.json"
+PROBES = "probes"
+"""Folder of what was asked again after the results; no gate closes it, and no estimate reads it."""
+PROBE_FILE = re.compile(r"probes/[0-9]{4}/(attempts\.jsonl|probe\.json)")
 FLAGS = "judgments/instructions.jsonl"
 RESULTS_LIMIT = 1 << 30
 """Most bytes of the results: a study of a hundred states without endpoints has thousands of pairs."""
@@ -86,6 +89,7 @@ JUDGMENTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/cell
 LEFTOVER = re.compile(
     r"(answers|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl\.torn-[0-9]{1,4}"
     r"|locks/\.[0-9]{2}-[a-z]+\.json\.[0-9]+|results/\.results\.json\.[0-9]+"
+    r"|probes/[0-9]{4}/(attempts\.jsonl\.torn-[0-9]{1,4}|\.probe\.json\.[0-9]+)"
 )
 """What a crash leaves, no part of a study: the torn end of a ledger of calls, the draft of a lock or of results."""
 JUDGE_ATTEMPTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")

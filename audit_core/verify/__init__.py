@@ -15,7 +15,7 @@ from audit_core.model import CheckResult
 from audit_core.results import arrays_of, compute
 from audit_core.study import GOLD, NONCE, RESULTS, Study, gold_seal
 from audit_core.verify.outcomes import TITLES, Progress
-from audit_core.verify.replication import ReplicationChecks
+from audit_core.verify.probes import ProbeChecks
 
 
 def verify(
@@ -55,7 +55,7 @@ def verify(
     return verifier.run()
 
 
-class _Verifier(ReplicationChecks):
+class _Verifier(ProbeChecks):
     """All checks; C14 to C18 are made here."""
 
     def run(self) -> list[CheckResult]:
@@ -65,10 +65,11 @@ class _Verifier(ReplicationChecks):
         self._contents()
         self._calls()
         self._replication()
+        self._probes()
         self._gold_commit()
         self._results()
         self._expected()
-        made = {check: title for check, title in TITLES.items() if check != "C21" or check in self.outcome}
+        made = {check: title for check, title in TITLES.items() if check not in ("C21", "C22") or check in self.outcome}
         return [CheckResult(check, title, *self.outcome[check]) for check, title in made.items()]
 
     def _gold_commit(self) -> None:

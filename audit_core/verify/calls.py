@@ -9,6 +9,7 @@ from typing import Any
 
 from audit_core import calls, codec
 from audit_core.adapters import controls, instructions, lexical
+from audit_core.codec import Record
 from audit_core.collection import Calls, Collection, from_record
 from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
@@ -72,14 +73,9 @@ class CallChecks(Contents):
         tally = Tally(study.path / member, slots)
         reader = study.reader(member)
         for record in reader:
-            place = f"{member}: record {record['seq'] + 1}"
             key = tally.add(record, reader.offset)
-            if record["kind"] == "end" and record["outcome"] != "interrupted":
-                reply = reply_of(record)
-                if read(reply.status, reply.body).outcome != record["outcome"]:
-                    self._fail("C19", f"{place} has another outcome than its body.")
-            if record["kind"] == "start" and key and not requests.are(key, record.get("request_sha256", "")):
-                self._fail("C19", f"{place} is not the request that the protocol and the evidence give.")
+            if fault := fault_of(record, partial(requests.are, key) if key else bool):
+                self._fail("C19", f"{member}: record {record['seq'] + 1} {fault}")
         self.seen += tally.calls
         if tally.open:
             self._fail("C19", f"{member}: {len(tally.open)} calls have no end.")
@@ -159,6 +155,17 @@ class CallChecks(Contents):
         for name, value in expected.items():
             if lock.counts.get(name, value) != value:
                 self._fail("C20", f"The {gate} lock counts {name} {lock.counts[name]:,}, the calls give {value:,}.")
+
+
+def fault_of(record: Record, planned: Callable[[str], bool]) -> str:
+    """What is wrong with a record of a call, whose request is given by its digest; empty where nothing is."""
+    if record["kind"] == "end" and record["outcome"] != "interrupted":
+        reply = reply_of(record)
+        if read(reply.status, reply.body).outcome != record["outcome"]:
+            return "has another outcome than its body."
+    if record["kind"] == "start" and not planned(record.get("request_sha256", "")):
+        return "is not the request that the protocol and the evidence give."
+    return ""
 
 
 class Requests:

@@ -33,6 +33,7 @@ TITLES = {
     "C19": "Every call began before it ended, with the request that was planned",
     "C20": "Cells and labels follow from the calls",
     "C21": "Questions, evidence and gold seal are the parent's",
+    "C22": "Probes came after the results and follow from their calls",
 }
 
 

@@ -10,7 +10,7 @@ from audit_core.codec import CodecError, Record, decode
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, LedgerError
 from audit_core.protocol import from_record
-from audit_core.study import FINDINGS, FLAGS, LEFTOVER, PROTOCOL, gate_of, shape
+from audit_core.study import FINDINGS, FLAGS, LEFTOVER, PROBE_FILE, PROTOCOL, gate_of, shape
 from audit_core.verify.outcomes import Outcomes
 
 SIZE_LIMIT = 64 << 30
@@ -21,6 +21,7 @@ class Structure(Outcomes):
 
     def _members(self) -> None:
         self.present: set[str] = set()
+        self.probed = False
         for item in sorted(self.path.rglob("*")):
             name = item.relative_to(self.path).as_posix()
             mode = item.lstat().st_mode
@@ -31,6 +32,8 @@ class Structure(Outcomes):
             elif name.startswith("locks/"):
                 if name not in {f"locks/{locks.file_name(gate)}" for gate in locks.GATES}:
                     self._fail("C01", f"{name} is not a lock of a study.")
+            elif PROBE_FILE.fullmatch(name):
+                self.probed = True
             elif gate_of(name) is None:
                 self._fail("C01", f"{name} is not a file of a study.")
             elif item.lstat().st_size > SIZE_LIMIT:
