@@ -103,6 +103,7 @@ class Collection:
         controls: Whether each judge gets control packets with known labels too.
         second: Adapter of a second judge; None for none. It labels after the judgments are locked.
         share: Of the questions that the second judge sees, decimal text.
+        outcome_judge: Whether the first judge says too what those answers do that the outcome rule cannot read.
     """
 
     questions: str
@@ -129,6 +130,7 @@ class Collection:
     controls: bool = False
     second: Calls | None = None
     share: str = "1"
+    outcome_judge: bool = False
 
 
 TEMPLATE = Path(__file__).with_name("protocol.template.toml").read_text("utf-8")
@@ -242,7 +244,7 @@ def read_toml(path: Path) -> tuple[Protocol, Collection]:
 
 
 def judging_of(path: Path, questions: int, repeats: int) -> Collection:
-    """How an imported study is judged: the tables ``[judging]`` and ``[budget]`` of a TOML file, and nothing else.
+    """How an imported study is judged: ``[judging]``, ``[outcomes]`` and ``[budget]`` of a TOML file, and nothing else.
 
     Args:
         path: The file.
@@ -263,7 +265,10 @@ def judging_of(path: Path, questions: int, repeats: int) -> Collection:
         calls=reader.get("budget", "calls", _whole(0), "0 or more", 0),
         tokens=reader.get("budget", "tokens", _whole(0), "0 or more", 0),
         controls=reader.get("judging", "controls", lambda v: type(v) is bool, "true or false", False),
+        outcome_judge=reader.get("outcomes", "judge", lambda v: type(v) is bool, "true or false", False),
     )  # fmt: skip
+    if found.outcome_judge and judging.adapter == "lexical":
+        reader.fault("outcomes need a judge that can be asked", "a model in [judging]", "lexical", "[outcomes]")
     reader.leftovers()
     if reader.faults:
         raise InputError(reader.faults)
@@ -313,6 +318,9 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     controls = get("judging", "controls", lambda v: type(v) is bool, "true or false", False)
     if controls and judging.adapter == "none":
         reader.fault("control packets need a judge", "an adapter in [judging]", "none", "[judging]")
+    outcome_judge = get("outcomes", "judge", lambda v: type(v) is bool, "true or false", False)
+    if outcome_judge and judging.adapter in ("none", "lexical"):
+        reader.fault("outcomes need a judge that can be asked", "a model in [judging]", judging.adapter, "[outcomes]")
     rule = _decision(reader, judging.adapter)
     judges: tuple[Judge, ...] = (
         () if judging.adapter == "none" else (Judge("primary", "primary", True, _words(judging)),)
@@ -351,7 +359,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
         corpus_columns=columns(reader, "corpus"), search=found, parent=Parent(parent) if parent else None,
         controls=controls,
-        second=second, share=share,
+        second=second, share=share, outcome_judge=outcome_judge,
     )  # fmt: skip
     return protocol, collection
 

@@ -181,6 +181,16 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedOutcome:
+    """What an answer does, as a judge says that saw it alone with its question; only where the rule is not certain."""
+
+    question_id: str
+    state: str
+    repeat: int
+    outcome: AnswerOutcome
+
+
+@dataclass(frozen=True, slots=True)
 class Gold:
     """Accepted answers of one question; every alias is kept."""
 
@@ -197,6 +207,7 @@ class Dossier:
         judgments: By judge; absent where a judge did not label this question.
         evidence: In ladder and repeat order.
         siblings: In ladder order; empty where the study does not keep them.
+        outcomes: That the primary judge gave, in ladder and repeat order.
     """
 
     question: Question
@@ -205,6 +216,7 @@ class Dossier:
     evidence: tuple[Evidence, ...]
     gold: Gold | None
     siblings: tuple[Siblings, ...] = ()
+    outcomes: tuple[JudgedOutcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

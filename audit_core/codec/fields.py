@@ -116,6 +116,12 @@ JUDGMENT: dict[str, Field] = {
     "labels": (is_list, "a list of [i, j, 0 or 1]", True),
     "attempts": (is_count, "a whole number", False),
 }
+OUTCOME: dict[str, Field] = {
+    "question_id": (is_name, "non-empty text", True),
+    "state": (is_name, "non-empty text", True),
+    "repeat": (is_count, "a whole number", True),
+    "outcome": (lambda v: v in ("answered", "partial", "refused"), "answered, partial or refused", True),
+}
 GOLD: dict[str, Field] = {
     "question_id": (is_name, "non-empty text", True),
     "aliases": (is_texts, "a list of texts", True),

@@ -11,6 +11,7 @@ from audit_core.model import (
     Excerpt,
     Finding,
     Gold,
+    JudgedOutcome,
     Judgment,
     Question,
     Sibling,
@@ -202,6 +203,17 @@ def plain_judgment(record: Record) -> Judgment:
         tuple(map(tuple, record["labels"])),
         record.get("attempts"),
     )
+
+
+def from_outcome(outcome: JudgedOutcome) -> Record:
+    """Fields of a record of a judged outcome."""
+    return {"question_id": outcome.question_id, "state": outcome.state, "repeat": outcome.repeat,
+            "outcome": outcome.outcome}  # fmt: skip
+
+
+def to_outcome(record: Record) -> JudgedOutcome:
+    """The judged outcome of a record."""
+    return JudgedOutcome(record["question_id"], record["state"], record["repeat"], record["outcome"])
 
 
 def from_gold(gold: Gold) -> Record:

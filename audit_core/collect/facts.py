@@ -15,7 +15,7 @@ from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collection import Calls, Collection
 from audit_core.digests import sha256, sha256_file
 from audit_core.errors import InputError, Problem
-from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT
+from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT, OUTCOME_PROMPT
 from audit_core.protocol import Judge
 
 LONGEST_FACTS = 65_536
@@ -31,6 +31,8 @@ def code_facts() -> dict[str, str]:
 def prompt_facts(collection: Collection) -> dict[str, str]:
     """Digests of what generator and judge are shown, and of the offline judge's coefficients where it judges."""
     found = {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())}
+    if collection.outcome_judge:
+        found["outcome"] = sha256(OUTCOME_PROMPT.encode())
     used = {calls.adapter for calls in (collection.judging, collection.second) if calls}
     return found | ({"lexical": lexical.model()[1]} if "lexical" in used else {})
 

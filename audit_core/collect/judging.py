@@ -1,4 +1,4 @@
-"""One judge at work: its control packets first, then the study's packets, each with its own ledger of calls."""
+"""One judge at work: its control packets, the study's packets, and answers by themselves; each with its own ledger."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from audit_core import codec
+from audit_core import asking, codec
 from audit_core.adapters import controls
 from audit_core.calls import Packet, judgments, label_counts, packets, sampled
 from audit_core.codec import Record
@@ -16,10 +16,10 @@ from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.progress import THIS_MACHINE, Progress, spent
 from audit_core.collect.senders import Sender
 from audit_core.collection import Calls
-from audit_core.prompts import judge_prompt
-from audit_core.study import Study, attempts_of, controls_of, judgments_of
+from audit_core.prompts import JudgePacket, judge_prompt, outcome_prompt
+from audit_core.study import Study, asked_of, attempts_of, controls_of, judgments_of, outcomes_of
 from audit_core.study.files import AT_ONCE
-from audit_core.tally import Slots
+from audit_core.tally import Slots, Tally
 
 
 @dataclass(frozen=True)
@@ -37,82 +37,98 @@ class Asked:
     counts: Mapping[str, int]
 
 
-@contextlib.contextmanager
-def asked(
-    study: Study,
-    judge: str,
-    settings: Calls,
-    adapter: Sender,
-    known: Sequence[controls.Control],
-    budget: tuple[int, int],
-    progress: Progress,
-    pause: Callable[[float], object] | None,
-    folder: str = AT_ONCE,
-    share: str = "1",
-) -> Iterator[Asked]:
-    """Have a judge label every packet; resumes where an earlier run stopped, and labels while the block lasts.
+@dataclass(frozen=True)
+class Caller:
+    """Draws a judge's replies.
 
-    Args:
+    Attributes:
         study: With its answers locked.
-        judge: Name.
-        settings: Of its calls.
+        settings: Of the judge's calls.
         adapter: Answers.
-        known: Control packets; none where the protocol wants none.
         budget: Most calls and most tokens of the study; a judge in this process uses none.
         progress: Called with what, done, total.
         pause: Waits; replaced in tests.
+    """
+
+    study: Study
+    settings: Calls
+    adapter: Sender
+    budget: tuple[int, int]
+    progress: Progress
+    pause: Callable[[float], object] | None
+
+    @contextlib.contextmanager
+    def drawn(
+        self,
+        member: str,
+        held: Callable[[], Iterator[tuple[str, JudgePacket]]],
+        prompt: Callable[[JudgePacket], str] = judge_prompt,
+    ) -> Iterator[Tally]:
+        """The reply to every packet; resumes where an earlier run stopped, and is open while the block lasts.
+
+        Args:
+            member: Ledger of the calls.
+            held: Gives key and content of each packet, as often as it is called.
+            prompt: Makes the message of a packet.
+        """
+        study, here = self.study, self.adapter.origin == THIS_MACHINE
+        slots = Slots(key for key, _ in held())
+        with Attempts(study.path / member, study.chain[-1].sha256, new_run(), slots) as attempts:
+            call_all(
+                (((key,), partial(prompt, packet)) for key, packet in held()),
+                attempts,
+                self.adapter,
+                self.settings,
+                budget=(0, 0) if here else self.budget,
+                spent=spent(study.path, member),
+                progress=self.progress,
+                pause=self.pause,
+            )
+            yield attempts.tally
+
+
+@contextlib.contextmanager
+def asked(
+    caller: Caller,
+    judge: str,
+    known: Sequence[controls.Control],
+    folder: str = AT_ONCE,
+    share: str = "1",
+    *,
+    outcomes: bool = False,
+) -> Iterator[Asked]:
+    """Have a judge label every packet; labels while the block lasts.
+
+    Args:
+        caller: Draws the replies.
+        judge: Name.
+        known: Control packets; none where the protocol wants none.
         folder: Where its ledgers stand.
         share: Of the questions that it sees.
+        outcomes: Ask it too what those answers do that the rule cannot read with certainty.
     """
-    seed, member = study.protocol.seed, attempts_of(judge, folder)
-    limits = (0, 0) if adapter.origin == THIS_MACHINE else budget
+    study, member = caller.study, attempts_of(judge, folder)
+    protocol, seed = study.protocol, study.protocol.seed
     counts: dict[str, int] = {}
-    if known:
-        counts |= _controls(study, controls_of(judge, folder), settings, adapter, known, limits, progress, pause)
+    ledgers: dict[str, Iterator[Record]] = {}
+    present = [member]
 
     def held() -> Iterator[Packet]:
         return sampled(lambda: packets(study.dossiers(), seed), seed, share)
 
-    slots = Slots(key for key, _, _ in held())
-    with Attempts(study.path / member, study.chain[-1].sha256, new_run(), slots) as attempts:
-        work = (((key,), partial(judge_prompt, packet)) for key, _, packet in held())
-        call_all(
-            work,
-            attempts,
-            adapter,
-            settings,
-            budget=limits,
-            spent=spent(study.path, member),
-            progress=progress,
-            pause=pause,
-        )
-        counts = {**label_counts(held(), attempts.tally, seed, len(slots)), **counts}
-        made = map(codec.from_judgment, judgments(held(), attempts.tally, seed))
-        present = (member, *([controls_of(judge, folder)] if known else []))
-        yield Asked({judgments_of(judge, folder): made}, present, counts)
-
-
-def _controls(
-    study: Study,
-    member: str,
-    settings: Calls,
-    adapter: Sender,
-    known: Sequence[controls.Control],
-    limits: tuple[int, int],
-    progress: Progress,
-    pause: Callable[[float], object] | None,
-) -> dict[str, int]:
-    held = list(controls.packets(known, study.protocol.seed))
-    with Attempts(study.path / member, study.chain[-1].sha256, new_run(), Slots(key for key, _, _ in held)) as attempts:
-        work = (((key,), partial(judge_prompt, packet)) for key, _, packet in held)
-        call_all(
-            work,
-            attempts,
-            adapter,
-            settings,
-            budget=limits,
-            spent=spent(study.path, member),
-            progress=progress,
-            pause=pause,
-        )
-        return controls.counts(known, study.protocol.seed, attempts.tally)
+    with contextlib.ExitStack() as stack:
+        if known:
+            present.append(controls_of(judge, folder))
+            of_known = lambda: ((key, packet) for key, _, packet in controls.packets(known, seed))  # noqa: E731
+            counts |= controls.counts(known, seed, stack.enter_context(caller.drawn(present[-1], of_known)))
+        tally = stack.enter_context(caller.drawn(member, lambda: ((key, packet) for key, _, packet in held())))
+        counts = {**label_counts(held(), tally, seed, len(tally.slots)), **counts}
+        ledgers[judgments_of(judge, folder)] = map(codec.from_judgment, judgments(held(), tally, seed))
+        if outcomes:
+            present.append(asked_of(judge))
+            single = partial(caller.drawn, present[-1], lambda: asking.packets(study.dossiers(), protocol))
+            said = stack.enter_context(single(outcome_prompt))
+            counts |= asking.counts(study.dossiers(), protocol, said, len(said.slots))
+            made = asking.outcomes(study.dossiers(), protocol, said)
+            ledgers[outcomes_of(judge)] = map(codec.from_outcome, made)
+        yield Asked(ledgers, tuple(present), counts)

@@ -9,11 +9,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from audit_core import asking
 from audit_core.adapters import controls
 from audit_core.calls import packets, planned, sampled
 from audit_core.collect.progress import cost_of, records_of
 from audit_core.collection import SECOND, Calls, Collection
-from audit_core.prompts import answer_prompt, judge_prompt
+from audit_core.prompts import answer_prompt, judge_prompt, outcome_prompt
 from audit_core.study import ATTEMPTS, LATER, Study, attempts_of
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, key_of
@@ -83,6 +84,10 @@ def _packets(study: Study, collection: Collection, attempts: Path, share: str, c
         for key, _, packet in sampled(lambda: packets(study.dossiers(), seed), seed, share):
             if (key,) not in accepted:
                 yield len(judge_prompt(packet))
+        if collection.outcome_judge and attempts == study.path / attempts_of(attempts.parent.name):
+            asked = _accepted(attempts.with_name("asked.jsonl"))
+            single = asking.packets(study.dossiers(), study.protocol)
+            yield from (len(outcome_prompt(packet)) for number, packet in single if (number,) not in asked)
         return
     answers = len(study.protocol.states) * collection.repeats
     blank = len(answer_prompt("", [])) + answers * collection.generation.max_tokens * CHARACTERS_A_TOKEN

@@ -20,7 +20,7 @@ from audit_core.collect import evidence, frozen, inputs, replication
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.facts import code_facts, described, model_facts, prompt_facts
-from audit_core.collect.judging import Asked, asked
+from audit_core.collect.judging import Asked, Caller, asked
 from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
 from audit_core.collection import SECOND, Collection, from_record, read_toml, to_record
@@ -267,7 +267,8 @@ def judge_answers(
     budget = (collection.calls, collection.tokens)
     with (
         closing(sender(collection.judging, models.get("judging", {}), model_path, progress)) as adapter,
-        asked(study, judge.name, collection.judging, adapter, controls.of(study), budget, progress, pause) as done,
+        asked(Caller(study, collection.judging, adapter, budget, progress, pause), judge.name, controls.of(study),
+              outcomes=collection.outcome_judge) as done,
     ):
         found = list(flags(study))
         ledgers = {**done.ledgers, **({FLAGS: found} if found else {})}
@@ -288,7 +289,7 @@ def _second_judge(
     budget = (collection.calls, collection.tokens)
     with (
         closing(sender(collection.second, models.get("second", {}), model_path, progress)) as adapter,
-        asked(study, judge.name, collection.second, adapter, controls.of(study), budget, progress, pause,
+        asked(Caller(study, collection.second, adapter, budget, progress, pause), judge.name, controls.of(study),
               folder=LATER, share=collection.share) as done,
     ):  # fmt: skip
         yield replace(done, counts={f"{judge.name}_{name}": value for name, value in done.counts.items()})

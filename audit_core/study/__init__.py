@@ -6,7 +6,7 @@ retrieval/primary.jsonl           evidence per question and state; passages.json
 retrieval/audit.jsonl             the second, independent retrieval pass, where there was one
 retrieval/siblings.jsonl          passages that belong to shown ones and were not shown, where they are known
 answers/cells.jsonl               question × state × repeat; findings.jsonl holds what was noticed about them
-judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers
+judgments/JUDGE/cells.jsonl       labels of all pairs of a question's answers; outcomes.jsonl what single answers do
 gold/gold.jsonl                   accepted answers
 results/results.json              estimates, made once
 locks/00-protocol.json …          the chain that closes each of them
@@ -34,6 +34,7 @@ from audit_core.study.files import (
     QUESTIONS,
     RESULTS,
     SIBLINGS,
+    asked_of,
     attempts_of,
     controls_of,
     file_entry,
@@ -42,6 +43,7 @@ from audit_core.study.files import (
     is_calls,
     judgments_of,
     labels_of,
+    outcomes_of,
     shape,
 )
 from audit_core.study.reading import Study
@@ -67,6 +69,7 @@ __all__ = [
     "RESULTS",
     "SIBLINGS",
     "Study",
+    "asked_of",
     "attempts_of",
     "begin_study",
     "close_gate",
@@ -78,5 +81,6 @@ __all__ = [
     "is_calls",
     "judgments_of",
     "labels_of",
+    "outcomes_of",
     "shape",
 ]

@@ -87,12 +87,13 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
 
 JUDGMENTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
 LEFTOVER = re.compile(
-    r"(answers|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl\.torn-[0-9]{1,4}"
+    r"(answers|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls|asked)\.jsonl\.torn-[0-9]{1,4}"
     r"|locks/\.[0-9]{2}-[a-z]+\.json\.[0-9]+|results/\.results\.json\.[0-9]+"
     r"|probes/[0-9]{4}/(attempts\.jsonl\.torn-[0-9]{1,4}|\.probe\.json\.[0-9]+)"
 )
 """What a crash leaves, no part of a study: the torn end of a ledger of calls, the draft of a lock or of results."""
-JUDGE_ATTEMPTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls)\.jsonl")
+JUDGE_ATTEMPTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls|asked)\.jsonl")
+OUTCOMES = re.compile(r"judgments/([a-z0-9][a-z0-9_.-]{0,63})/outcomes\.jsonl")
 AT_ONCE, LATER = "judgments", "supplement"
 """Folders of judges: locked by the judgments' gate, or by the gold's, for a judge that came after it."""
 
@@ -117,6 +118,16 @@ def controls_of(judge: str, folder: str = AT_ONCE) -> str:
     return f"{folder}/{judge}/controls.jsonl"
 
 
+def outcomes_of(judge: str) -> str:
+    """Path of the outcomes that a judge gave, inside the study."""
+    return f"{AT_ONCE}/{judge}/outcomes.jsonl"
+
+
+def asked_of(judge: str) -> str:
+    """Path of a judge's calls about outcomes, inside the study."""
+    return f"{AT_ONCE}/{judge}/asked.jsonl"
+
+
 def labels_of(judge: str, listed: Container[str]) -> str:
     """Path of a judge's labels in a study whose locks list these files."""
     later = judgments_of(judge, LATER)
@@ -127,6 +138,8 @@ def shape(member: str) -> tuple[dict[str, Field], str] | None:
     """Fields of a ledger and one record in words; None for a file that is not a ledger."""
     if JUDGE_ATTEMPTS.fullmatch(member):
         return ATTEMPT, "attempt"
+    if OUTCOMES.fullmatch(member):
+        return codec.OUTCOME, "outcome"
     return (codec.JUDGMENT, "judgment") if JUDGMENTS.fullmatch(member) else SHAPES.get(member)
 
 
@@ -134,6 +147,8 @@ def gate_of(member: str) -> str | None:
     """The gate that closes a file, or None for a file that a study does not have."""
     if JUDGMENTS.fullmatch(member) or JUDGE_ATTEMPTS.fullmatch(member):
         return "judgments" if member.startswith(AT_ONCE) else "gold"
+    if OUTCOMES.fullmatch(member):
+        return "judgments"
     return {
         PROTOCOL: "protocol",
         COLLECTION: "protocol",

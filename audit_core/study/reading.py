@@ -27,6 +27,7 @@ from audit_core.study.files import (
     file_entry,
     gate_of,
     labels_of,
+    outcomes_of,
     shape,
 )
 
@@ -152,6 +153,9 @@ class Study:
         siblings = _Groups(self._stream(SIBLINGS), SIBLINGS, codec.to_siblings)
         gold = _Groups(self._stream(GOLD), GOLD, codec.to_gold)
         labelled = codec.plain_judgment if self.trusted == "verified" else codec.to_judgment
+        primary = self.protocol.primary_judge
+        told = outcomes_of(primary.name) if primary else ""
+        outcomes = _Groups(self._stream(told) if told else (), told, codec.to_outcome)
         judges = {
             judge.name: _Groups(self._stream(member), member, labelled)
             for judge in self.protocol.judges
@@ -163,9 +167,9 @@ class Study:
             aliases = gold.take(key)
             yield Dossier(
                 question, tuple(cells.take(key)), labels, tuple(evidence.take(key)), aliases[0] if aliases else None,
-                tuple(siblings.take(key)),
+                tuple(siblings.take(key)), tuple(outcomes.take(key)),
             )  # fmt: skip
-        for group in (cells, evidence, siblings, gold, *judges.values()):
+        for group in (cells, evidence, siblings, outcomes, gold, *judges.values()):
             group.finish()
 
     def _stream(self, member: str) -> Iterable[Record]:

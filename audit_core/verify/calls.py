@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from audit_core import calls, codec
+from audit_core import asking, calls, codec
 from audit_core.adapters import controls, instructions, lexical
 from audit_core.codec import Record
 from audit_core.collection import Calls, Collection, from_record
@@ -15,9 +15,20 @@ from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
 from audit_core.ledger import payload
 from audit_core.outcomes import AGAIN, read
-from audit_core.prompts import judge_prompt
+from audit_core.prompts import judge_prompt, outcome_prompt
 from audit_core.schedule import in_order
-from audit_core.study import ATTEMPTS, CELLS, COLLECTION, FLAGS, LATER, Study, attempts_of, controls_of
+from audit_core.study import (
+    ATTEMPTS,
+    CELLS,
+    COLLECTION,
+    FLAGS,
+    LATER,
+    Study,
+    asked_of,
+    attempts_of,
+    controls_of,
+    outcomes_of,
+)
 from audit_core.study.files import AT_ONCE, JUDGE_ATTEMPTS
 from audit_core.study.passages import Passages
 from audit_core.tally import Key, Slots, Tally, reply_of
@@ -127,10 +138,28 @@ class CallChecks(Contents):
             known_packets = partial(controls.packets, known, seed)
             with self._replies(study, controls_of(judge, folder), settings, known_packets) as tally:
                 expected |= controls.counts(known, seed, tally)
+        if folder == AT_ONCE and asked_of(judge) in self._listed():
+            expected |= self._outcomes(study, judge, settings)
         if folder == AT_ONCE:
             self._counted("judgments", {**expected, **self._flags(study)})
         else:
             self._counted("gold", {f"{judge}_{name}": value for name, value in expected.items()})
+
+    def _outcomes(self, study: Study, judge: str, settings: Calls) -> dict[str, int]:
+        """Outcomes that the judge gave to single answers, against its replies."""
+        slots = Slots(key for key, _ in asking.packets(study.dossiers(), study.protocol))
+        requests = Requests(slots)
+        for key, packet in asking.packets(study.dossiers(), study.protocol):
+            requests.add((key,), calls.request_of(settings, outcome_prompt(packet)))
+        member = outcomes_of(judge)
+        with self._tally(study, asked_of(judge), settings, slots, requests) as tally:
+            made = map(codec.from_outcome, asking.outcomes(study.dossiers(), study.protocol, tally))
+            for record in self._stream(member):
+                if payload(record) != next(made, None):
+                    self._fail("C20", f"{member}: record {record['seq'] + 1} is not what the judge replied.")
+            if left := sum(1 for _ in made):
+                self._fail("C20", f"{member} lacks {left} outcomes that the judge gave.")
+            return asking.counts(study.dossiers(), study.protocol, tally, len(slots))
 
     def _flags(self, study: Study) -> dict[str, int]:
         """Counts of texts that instruct a judge; another version's rule flags other texts, and cannot be checked."""

@@ -21,6 +21,7 @@ from audit_core.study import (
     gate_of,
     is_calls,
     labels_of,
+    outcomes_of,
 )
 from audit_core.verify.structure import Structure
 
@@ -46,7 +47,7 @@ class Contents(Structure):
         self._stream(FINDINGS)
         self._stream(FLAGS)
         for member in sorted(listed):  # read to the end, so that their lines are checked; C19 looks inside
-            if member.endswith("/attempts.jsonl"):
+            if member.endswith(("/attempts.jsonl", "/asked.jsonl")):
                 for _ in self._stream(member):
                     pass
         if COLLECTION in listed:
@@ -196,7 +197,7 @@ class Contents(Structure):
         for judge in judges:
             member = labels_of(judge.name, self._listed())
             counted = tally if gate_of(member) == "judgments" else {"labels": 0, "attempts": 0}
-            members.append(member)
+            members += [member, outcomes_of(judge.name)]
             last, labelled = -1, 0
             for record in self._stream(member):
                 where = f"{member}: record {record['seq'] + 1}"
@@ -217,6 +218,7 @@ class Contents(Structure):
                 size = len(judgment.slots)
                 if len(judgment.labels) != size * (size - 1) // 2:
                     self._fail("C12", f"{where} has {len(judgment.labels)} labels for {size * (size - 1) // 2} pairs.")
+            self._outcomes_given(outcomes_of(judge.name))
             parts.append(f"{judge.name}: {labelled:,} of {len(self.questions):,} questions")
         self.counts["judgments"] = tally
         if self._failed("C07", "C08"):
@@ -224,6 +226,11 @@ class Contents(Structure):
         if not judges:
             self._set("C12", "could not check", "No judge labelled the answers; only the exact kernel is available.")
         self._finish("C12", members, "; ".join(parts) + ".")
+
+    def _outcomes_given(self, member: str) -> None:
+        for record in self._stream(member):
+            if (record["state"], record["repeat"]) not in self.slots.get(record["question_id"], set()):
+                self._fail("C12", f"{member}: record {record['seq'] + 1} is about no answer of the study.")
 
     def _gold(self) -> None:
         last = -1
