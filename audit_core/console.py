@@ -72,7 +72,17 @@ def rule(text: str) -> str:
 
 
 def estimate_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Estimates as a table: name, value, lower bound, interval, status."""
+    """Estimates as tables: name, value, lower bound, interval, status; those on outcomes and evidence come last."""
+    from audit_core.estimators.refusals import MEASURES
+
+    groups: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    for row in rows:
+        groups[row["measure"] in MEASURES].append(row)
+    titles = {False: "", True: rule("outcomes of answers, refusals, evidence of repeats") + "\n"}
+    return "\n\n".join(titles[group] + _estimates(found) for group, found in groups.items() if found)
+
+
+def _estimates(rows: Sequence[dict[str, Any]]) -> str:
     out = []
     for row in rows:
         show = _shower(row)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from audit_core.estimators import bootstrap, churn, judges, overlap, trajectories
+from audit_core.estimators import bootstrap, churn, judges, outcomes, overlap, refusals, trajectories
 from audit_core.estimators import transitions as flows
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.pairs import all_nonmatch
 from audit_core.estimators.pairs import pair_estimates as _pair_estimates
 from audit_core.model import Estimate
-from audit_core.tensors import Answers
+from audit_core.tensors import OUTCOMES, Answers
 
 EXPLORATORY = Settings(Fraction(1, 20), 50_000, "explore", lambda _kind, _role: "exploratory")
 
@@ -30,7 +30,16 @@ def pair_estimates(answers: Answers, old: str, new: str, questions: Collection[s
         old, new: Names of two states, in any order.
         questions: Ids of the slice; None for all.
     """
-    return list(_pair_estimates(_slice(answers, questions), old, new, "explored", EXPLORATORY))
+    part = _slice(answers, questions)
+    return [
+        *_pair_estimates(part, old, new, "explored", EXPLORATORY),
+        *refusals.pair_estimates(part, old, new, "explored", EXPLORATORY),
+    ]
+
+
+def state_estimates(answers: Answers, state: str, questions: Collection[str] | None = None) -> list[Estimate]:
+    """Outcomes, splits and sources of noise of a state, on all questions or on a slice."""
+    return list(refusals.state_estimates(_slice(answers, questions), state, EXPLORATORY))
 
 
 def agreement_matrix(answers: Answers, kernel: str) -> list[list[Fraction | None]]:
@@ -63,28 +72,24 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
     Returns:
         ``question_id``, ``tags`` and the columns of the tables `contrast` and `fact`. ``numerator`` and
         ``denominator`` are None for a question outside the estimand; ``shared``, ``documents``, ``same_set`` and
-        ``same_order`` are None without evidence at both states. ``refusal_split`` is 1 where repeats of the old state
-        split between UNKNOWN and another answer, 2 for the new, 3 for both.
+        ``same_order`` are None without evidence at both states. ``refusal_split`` is 1 where of the repeats of the
+        old state one refuses and another does not, 2 for the new, 3 for both; ``split_old`` is 1 where they do not
+        all have the same outcome, ``same_evidence_old`` 1 where they all saw the same evidence to the byte, 0 where
+        two saw different evidence, None where that is not known; likewise for the new. ``to_refused`` and
+        ``from_refused`` count matched repeats.
     """
     o, n = answers.index(old), answers.index(new)
     found = churn.contrast(answers.kernel(kernel), answers.repeats, o, n)
-    flow = flows.transitions(
-        answers.em,
-        answers.unknown,
-        answers.kernel(answers.kernels[-1]),
-        o,
-        n,
-        flows.partners(answers.numbers, answers.repeats, o, n),
-    )
+    matched = flows.partners(answers.numbers, answers.repeats, o, n)
+    flow = flows.transitions(answers.em, answers.unknown, answers.kernel(answers.kernels[-1]), o, n, matched)
+    moved = outcomes.moves(answers.outcome, o, n, matched)
+    kept = moved[:, outcomes.REFUSED, outcomes.REFUSED]
     shown = overlap.overlap(answers.documents, o, n)
     verbatim = np.ones(len(answers), np.bool_)
     for state in (o, n):
         raw = churn.within(answers.kernel("raw"), answers.repeats, state)
         verbatim &= raw.defined & (raw.agree == raw.pairs)
-    split = sum(
-        bit * (((answers.unknown[:, s] == 1).any(1)) & ((answers.unknown[:, s] == 0).any(1))).astype(int)
-        for bit, s in ((1, o), (2, n))
-    )
+    refusing = sum(bit * outcomes.refusal_split(answers.outcome, s).astype(int) for bit, s in ((1, o), (2, n)))
     triangles, differing = np.zeros(len(answers), np.int64), np.zeros(len(answers), np.int64)
     if answers.primary:
         labels = answers.labels[answers.primary]
@@ -110,7 +115,11 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
         "unknown_out": flow.unknown_out,
         "all_nonmatch": all_nonmatch(answers, o, n).astype(int),
         "verbatim": verbatim.astype(int),
-        "refusal_split": np.asarray(split),
+        "refusal_split": np.asarray(refusing),
+        "split_old": outcomes.split(answers.outcome, o).astype(int),
+        "split_new": outcomes.split(answers.outcome, n).astype(int),
+        "to_refused": moved[:, :, outcomes.REFUSED].sum(1) - kept,
+        "from_refused": moved[:, outcomes.REFUSED].sum(1) - kept,
         "open_triangles": triangles,
         "judges_disagree": differing,
     }
@@ -128,7 +137,43 @@ def columns(answers: Answers, kernel: str, old: str, new: str) -> dict[str, list
         ("same_order", shown.same_order.astype(int)),
     ):
         out[name] = [v if p else None for v, p in zip(column.tolist(), present, strict=True)]
+    out["same_evidence_old"], out["same_evidence_new"] = _same_evidence(answers, o), _same_evidence(answers, n)
     return out
+
+
+def outcome_columns(answers: Answers, state: str) -> dict[str, list[Any]]:
+    """Outcomes of one state per question, as parallel lists in question order.
+
+    Returns:
+        ``question_id``; ``answers`` and of them ``answered``, ``partial``, ``refused``; ``split``, 1 where not all
+        repeats have the same outcome; ``refusal_split``, 1 where one refuses and another does not; ``same_evidence``,
+        1 where all repeats saw the same evidence to the byte, 0 where two saw different evidence, None where that is
+        not known. The table `outcome` of the read model holds the same.
+    """
+    s = answers.index(state)
+    found = outcomes.counts(answers.outcome, s)
+    return {
+        "question_id": list(answers.question_ids),
+        "answers": answers.repeats[:, s].tolist(),
+        **{word: found[:, kind].tolist() for kind, word in enumerate(OUTCOMES)},
+        "split": outcomes.split(answers.outcome, s).astype(int).tolist(),
+        "refusal_split": outcomes.refusal_split(answers.outcome, s).astype(int).tolist(),
+        "same_evidence": _same_evidence(answers, s),
+    }
+
+
+def outcome_flows(answers: Answers, old: str, new: str) -> dict[str, dict[str, int]]:
+    """Matched repeats by outcome at the old state, then at the new one."""
+    o, n = answers.index(old), answers.index(new)
+    moved = outcomes.moves(answers.outcome, o, n, flows.partners(answers.numbers, answers.repeats, o, n)).sum(0)
+    return {
+        before: {after: int(moved[a, b]) for b, after in enumerate(OUTCOMES)} for a, before in enumerate(OUTCOMES)
+    }
+
+
+def _same_evidence(answers: Answers, state: int) -> list[int | None]:
+    found = outcomes.same_evidence(answers.evidence, answers.repeats, state)
+    return [None if value < 0 else value for value in found.tolist()]
 
 
 def class_columns(answers: Answers, states: list[str]) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from audit_core import __version__
 from audit_core.codec import INT_LIMIT, Record
 from audit_core.errors import InputError, Problem
-from audit_core.estimators import bootstrap, churn, stream
+from audit_core.estimators import bootstrap, churn, refusals, stream
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.catalogue import judge_estimates, ladder_estimates, state_estimates
 from audit_core.estimators.gate import Condition, Outcome, decide
@@ -47,6 +48,7 @@ def builder_of(protocol: Protocol) -> Builder:
         unknown_texts=protocol.unknown_texts,
         primary=primary.name if primary else None,
         supplementary=[j.name for j in protocol.judges if j.role == "supplementary"],
+        outcomes=protocol.outcome_rule,
     )
 
 
@@ -67,7 +69,46 @@ def estimate_all(protocol: Protocol, answers: Answers, progress: Progress = lamb
     progress("ladder and judges")
     found += ladder_estimates(answers, protocol.endpoints, settings)
     found += judge_estimates(answers, protocol.endpoints, settings)
-    return found
+    progress("outcomes")
+    return found + _outcome_estimates(protocol, answers, settings)
+
+
+def _outcome_estimates(protocol: Protocol, answers: Answers, settings: Settings) -> list[Estimate]:
+    states = [e for state in answers.states for e in refusals.state_estimates(answers, state, settings)]
+    pairs = [
+        e for old, new, role in protocol.pairs() for e in refusals.pair_estimates(answers, old, new, role, settings)
+    ]
+    return states + pairs
+
+
+def newer(protocol: Protocol, answers: Answers) -> list[Estimate]:
+    """The estimates that results may lack because they were locked before these existed; exploratory."""
+    settings = replace(settings_of(protocol), status=lambda _kind, _role: "exploratory")
+    return _outcome_estimates(protocol, answers, settings)
+
+
+def differences(stored: Record, made: Record) -> tuple[list[str], set[str]]:
+    """What in stored estimates does not follow from the ledgers.
+
+    Args:
+        stored: Content of results.json.
+        made: From `compute`.
+
+    Returns:
+        A sentence for each fault, and the names that are not in the stored results because they are newer: all of that
+        group are absent, or none may be.
+    """
+    items = stored.get("estimates", [])
+    given = {e.get("name"): e for e in items if isinstance(e, dict)}
+    faults = [] if len(given) == len(items) else ["An estimate stands there twice, or is none."]
+    group = {e["name"] for e in made["estimates"] if e["measure"] in refusals.MEASURES}
+    absent = set() if given.keys() & group else group
+    for estimate in made["estimates"]:
+        name = estimate["name"]
+        if name not in absent and given.pop(name, None) != estimate:
+            faults.append(f"{name} differs from what the ledgers give ({estimate['value'] or 'undefined'}).")
+    faults += [f"{name} is not an estimate of this study." for name in given]
+    return faults, absent
 
 
 def decision_of(protocol: Protocol, estimates: Iterable[Estimate]) -> tuple[Outcome, tuple[Condition, ...]] | None:

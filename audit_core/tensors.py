@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,32 @@ from audit_core.kernels.exact import ExactKernel
 from audit_core.kernels.semantic import SemanticKernel
 from audit_core.model import Dossier, Judgment
 from audit_core.normalize import RULES, Score, score
+from audit_core.rules.outcome import OutcomeRule, Reading, reader
 
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+
+OUTCOMES = ("answered", "partial", "refused")
+"""Outcomes of an answer in the order of their numbers."""
+_OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
+
+
+class Taken(NamedTuple):
+    """What is known of an accepted answer once it is taken in.
+
+    Attributes:
+        score: Under the study's normalization.
+        unknown: 1 where it is UNKNOWN.
+        reading: Its outcome, with the text of the rule that decided.
+        stated: The source says the outcome itself.
+        evidence: Class number of the evidence that it saw, within the question; -1 where none is known.
+    """
+
+    score: Score
+    unknown: int
+    reading: Reading
+    stated: bool
+    evidence: int
 
 
 @dataclass
@@ -39,11 +62,18 @@ class Answers:
         f1: (Q, S, R, 2) numerator and denominator of token F1; denominator 0 where not measured.
         unknown: (Q, S, R) 1 UNKNOWN, 0 another answer, -1 absent.
         flagged: (Q, S, R) normalized form is empty, so the raw text was compared.
+        outcome: (Q, S, R) position in `OUTCOMES`, -1 absent.
+        evidence: (Q, S, R) class number within the question of the evidence that the repeat saw, equal where ids,
+            order, passages and scores are all equal; -1 absent or unknown. Evidence that is stored once for a state
+            is that of all its repeats; without retrieval all repeats saw the same, namely nothing.
+        text: (Q, S, R) class number of the exact kernel's text over the whole study, -1 absent.
         labels: By judge, (Q, S·R, S·R) 1 same, 0 different, -1 unlabelled.
         labelled: By judge, (Q,) whether the judge was asked about the question at all.
         documents: (Q, S, K) document numbers within a question by rank, distinct ids only, -1 none.
         repeated_documents: (Q,) whether a list named a document twice.
         errors: (Q, S) cells without an answer.
+        common: Of each state (number in `text`, stripped answer) of what more than half of its answers say; another
+            text, or (-1, "") without an answer, where none is so frequent.
     """
 
     question_ids: list[str]
@@ -58,11 +88,15 @@ class Answers:
     f1: Ints
     unknown: npt.NDArray[np.int8]
     flagged: Flags
+    outcome: npt.NDArray[np.int8]
+    evidence: Ints
+    text: Ints
     labels: dict[str, npt.NDArray[np.int8]]
     labelled: dict[str, Flags]
     documents: Ints
     repeated_documents: Flags
     errors: Ints
+    common: tuple[tuple[int, str], ...]
     primary: str | None
     supplementary: tuple[str, ...] = field(default=())
 
@@ -107,11 +141,15 @@ class Answers:
             self.f1[rows],
             self.unknown[rows],
             self.flagged[rows],
+            self.outcome[rows],
+            self.evidence[rows],
+            self.text[rows],
             {name: labels[rows] for name, labels in self.labels.items()},
             {name: asked[rows] for name, asked in self.labelled.items()},
             self.documents[rows],
             self.repeated_documents[rows],
             self.errors[rows],
+            self.common,
             self.primary,
             self.supplementary,
         )
@@ -127,6 +165,7 @@ class Builder:
         unknown_texts: Stripped answers that count as UNKNOWN, ignoring case.
         primary: Name of the judge whose labels decide semantic agreement.
         supplementary: Names of the other judges.
+        outcomes: How answers are read whose outcome the source does not say; the shipped rule where there is none.
     """
 
     def __init__(
@@ -138,28 +177,33 @@ class Builder:
         unknown_texts: Sequence[str],
         primary: str | None,
         supplementary: Sequence[str] = (),
+        outcomes: OutcomeRule | None = None,
     ) -> None:
         self._states, self._closed = tuple(states), tuple(closed_book)
         self._primary, self._supplementary = primary, tuple(supplementary)
         self._place = {name: number for number, name in enumerate(states)}
         self._rule = RULES[rule]
         self._unknowns = {text.strip().casefold() for text in unknown_texts}
+        self._read = reader(tuple(unknown_texts), outcomes or OutcomeRule())
         self._ids: list[str] = []
         self._tags: list[tuple[str, ...]] = []
         self._counts, self._errors = array("i"), array("i")
-        # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged, repeat
+        # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged, repeat,
+        # outcome, evidence
         self._answers = array("i")
+        self._hashes = array("q")  # of the exact kernel's text, one an answer
+        self._leads = [_Lead() for _ in states]
         self._documents: list[tuple[int, int, list[int]]] = []
         self._repeated = bytearray()
         self._labels: dict[str, dict[_Layout, tuple[list[int], bytearray]]] = {
             judge: {} for judge in ((primary,) if primary else ()) + self._supplementary
         }
 
-    def add(self, dossier: Dossier) -> list[tuple[Score, int] | None]:
+    def add(self, dossier: Dossier) -> list[Taken | None]:
         """Take in a question.
 
         Returns:
-            For each of its cells the score and whether it is UNKNOWN; None for an error.
+            What is known of each of its cells; None for an error.
         """
         number = len(self._ids)
         self._ids.append(dossier.question.question_id)
@@ -170,8 +214,10 @@ class Builder:
         raw: dict[str, int] = {}
         aliases = dossier.gold.aliases if dossier.gold else ()
         scored: dict[str, tuple[Score, int]] = {}
+        readings: dict[str, Reading] = {}
         named: dict[int, int] = {}
-        out: list[tuple[Score, int] | None] = []
+        shown = self._evidence(number, dossier)
+        out: list[Taken | None] = []
         for cell in dossier.cells:
             state = self._place[cell.state]
             text = cell.answer
@@ -183,21 +229,29 @@ class Builder:
             if found is None:
                 unknown = int(text.strip().casefold() in self._unknowns)
                 found = scored[text] = score(self._rule, text, aliases), unknown
-            out.append(found)
+            if cell.outcome is not None:
+                reading = Reading(cell.outcome)
+            else:
+                reading = readings.get(text) or readings.setdefault(text, self._read(text))
+            seen = shown.get((state, cell.repeat))
+            if seen is None:
+                seen = shown.get((state, None), -1)
             made, unknown = found
+            out.append(Taken(made, unknown, reading, cell.outcome is not None, seen))
             slot = counts[state]
             counts[state] += 1
             slots[cell.state, cell.repeat] = (state, slot)
             self._answers.extend((
                 number, state, slot, exact.setdefault(made.key, len(exact)), raw.setdefault(text, len(raw)),
                 -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], unknown, int(made.flagged),
-                named.setdefault(cell.repeat, len(named)),
+                named.setdefault(cell.repeat, len(named)), _OUTCOME[reading.outcome], seen,
             ))  # fmt: skip
+            self._hashes.append(hash(made.key))
+            self._leads[state].vote(made.key, text)
         self._counts.extend(counts)
         self._errors.extend(errors)
         for judge, judgment in dossier.judgments.items():
             self._label(judge, number, judgment, slots)
-        self._evidence(number, dossier)
         return out
 
     def _label(
@@ -212,23 +266,30 @@ class Builder:
         rows.append(number)
         values.extend([same for _, _, same in labels])
 
-    def _evidence(self, number: int, dossier: Dossier) -> None:
+    def _evidence(self, number: int, dossier: Dossier) -> dict[tuple[int, int | None], int]:
+        """Take in the documents, and number what the repeats of each state saw; repeat None stands for all of them."""
         numbers: dict[str, int] = {}
+        classes: dict[tuple[tuple[str, str | None, str | None], ...], int] = {}
+        shown: dict[tuple[int, int | None], int] = {}
         seen: set[int] = set()
         repeated = False
         for evidence in dossier.evidence:
             state = self._place[evidence.state]
+            documents = sorted(evidence.documents, key=lambda d: d.rank)
+            key = tuple([(d.document_id, d.passage, d.score) for d in documents])
+            shown[state, evidence.repeat] = classes.setdefault(key, len(classes))
             if state in seen:
                 continue  # a later repeat's own evidence; the first stands for the state and the importer has said so
             seen.add(state)
-            ranked = [
-                numbers.setdefault(d.document_id, len(numbers))
-                for d in sorted(evidence.documents, key=lambda d: d.rank)
-            ]
+            ranked = [numbers.setdefault(d.document_id, len(numbers)) for d in documents]
             distinct = list(dict.fromkeys(ranked))
             repeated |= len(distinct) < len(ranked)
             self._documents.append((number, state, distinct))
+        for state, closed in enumerate(self._closed):
+            if closed and state not in seen:
+                shown[state, None] = classes.setdefault((), len(classes))
         self._repeated.append(repeated)
+        return shown
 
     def finish(self) -> Answers:
         """The arrays."""
@@ -236,7 +297,7 @@ class Builder:
         counts = np.array(self._counts, np.int32).reshape(q, s)
         r = int(counts.max(initial=1))
         k = max((len(ranked) for _, _, ranked in self._documents), default=0)
-        rows = np.frombuffer(self._answers, np.int32).reshape(-1, 11)
+        rows = np.frombuffer(self._answers, np.int32).reshape(-1, 13)
         where = (rows[:, 0], rows[:, 1], rows[:, 2])
 
         def spread(column: int, kind: type, empty: int) -> npt.NDArray[Any]:
@@ -249,6 +310,13 @@ class Builder:
         documents = np.full((q, s, k), -1, np.int32)
         for number, state, ranked in self._documents:
             documents[number, state, : len(ranked)] = ranked
+        texts = np.full((q, s, r), -1, np.int32)
+        hashes = np.frombuffer(self._hashes, np.int64)
+        texts[where], leading = _by_first(hashes, [hash(lead.key) for lead in self._leads])
+        common = tuple(
+            (number, lead.text) if lead.key is not None else (-1, "")
+            for number, lead in zip(leading, self._leads, strict=True)
+        )
         labels, labelled = {}, {}
         for judge, layouts in self._labels.items():
             table: npt.NDArray[np.int8] = np.full((q, s * r, s * r), -1, np.int8)
@@ -265,10 +333,38 @@ class Builder:
         return Answers(
             self._ids, self._tags, self._states, self._closed, counts, spread(10, np.int32, -1),
             spread(3, np.int32, -1), spread(4, np.int32, -1),
-            spread(5, np.int8, -1), f1, spread(8, np.int8, -1), spread(9, np.bool_, 0), labels, labelled, documents,
-            np.frombuffer(self._repeated, np.bool_), np.array(self._errors, np.int32).reshape(q, s), self._primary,
-            self._supplementary,
+            spread(5, np.int8, -1), f1, spread(8, np.int8, -1), spread(9, np.bool_, 0),
+            spread(11, np.int8, -1), spread(12, np.int32, -1), texts, labels, labelled, documents,
+            np.frombuffer(self._repeated, np.bool_), np.array(self._errors, np.int32).reshape(q, s), common,
+            self._primary, self._supplementary,
         )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Lead:
+    """The text that is still ahead after every other answer of a state has voted against it (Boyer and Moore)."""
+
+    key: str | None = None
+    text: str = ""
+    ahead: int = 0
+
+    def vote(self, key: str, text: str) -> None:
+        if key == self.key:
+            self.ahead += 1
+        elif self.ahead:
+            self.ahead -= 1
+        else:
+            self.key, self.text, self.ahead = key, text.strip(), 1
+
+
+def _by_first(values: npt.NDArray[np.int64], wanted: Sequence[int]) -> tuple[npt.NDArray[np.intp], list[int]]:
+    """Numbers of equal values in the order in which they first occur, and the numbers of some of them, else -1."""
+    distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    number = np.empty(len(distinct), np.intp)
+    number[np.argsort(first)] = np.arange(len(distinct))
+    places = {int(value): int(np.searchsorted(distinct, value)) for value in wanted}
+    found = {value: int(number[i]) for value, i in places.items() if i < len(distinct) and distinct[i] == value}
+    return number[inverse.reshape(-1)], [found.get(value, -1) for value in wanted]
 
 
 _Layout = tuple[tuple[tuple[int, int] | None, ...], tuple[tuple[int, int], ...]]

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from audit_core import bundled
 from audit_core.console import Progress, estimate_table, rule, table
-from audit_core.errors import InputError, Problem, VerificationError
+from audit_core.errors import InputError, Problem, VerificationError, visible
 
 Facts = dict[str, Any]
 
@@ -70,7 +70,8 @@ def sound(path: Path) -> None:
 
 def estimate(arguments: argparse.Namespace) -> Result:
     """Compute, write and lock the estimates."""
-    from audit_core.results import arrays_of, as_row, compute, from_record
+    from audit_core.estimators.refusals import alarms
+    from audit_core.results import arrays_of, as_row, compute, differences, from_record
     from audit_core.study import Study
 
     sound(bundled.resolve(arguments.study))
@@ -79,15 +80,15 @@ def estimate(arguments: argparse.Namespace) -> Result:
     stored = study.results()
     with Progress("estimate") as progress:
         record = compute(study.protocol, arrays_of(study.protocol, study.dossiers()), progress.say)
+    faults, newer = differences(stored, record) if stored else ([], set())
     if arguments.print:
         state = "not written"
     elif stored is None:
         study.close_results(record, now())
         state = "written and locked"
-    elif {key: stored.get(key) for key in ("estimates", "decision", "stream")} == {
-        key: record[key] for key in ("estimates", "decision", "stream")
-    }:
+    elif not faults and all(stored.get(key) == record[key] for key in ("decision", "stream")):
         state = "locked before; recomputed and equal"
+        state += f"; {len(newer)} newer ones are not locked with it" if newer else ""
     else:
         raise VerificationError(
             Problem(
@@ -99,15 +100,19 @@ def estimate(arguments: argparse.Namespace) -> Result:
             )
         )
     rows = [public(as_row(from_record(estimate))) for estimate in record["estimates"]]
+    rows = [{**row, "status": "exploratory"} if row["name"] in newer else row for row in rows]
     judges = {judge.name: judge.description for judge in study.protocol.judges}
+    alarmed = [alarm.sentence for alarm in alarms(rows)]
     facts = {
         "study": study.protocol.study_id,
         "results": state,
         "judges": judges,
+        "alarms": alarmed,
         "decision": record["decision"],
         "estimates": rows,
     }
     text = estimate_table(rows) + "\n" + rule(f"{len(rows)} estimates, {state}")
+    text += "".join(f"\nAlarm: {visible(sentence)}" for sentence in alarmed)
     text += "".join(f"\nSemantic labels ({j.role}): {j.description}" for j in study.protocol.judges)
     if record["decision"]:
         text += (
@@ -165,6 +170,8 @@ def explore(arguments: argparse.Namespace) -> Result:
                 )
             )
     found = live.pair_estimates(answers, arguments.old, arguments.new, questions)
+    found += live.state_estimates(answers, arguments.old, questions)
+    found += live.state_estimates(answers, arguments.new, questions)
     rows = [public(as_row(estimate)) for estimate in found]
     facts = {"study": study.protocol.study_id, "status": "exploratory", "estimates": rows}
     return facts, estimate_table(rows) + "\n" + rule("exploratory: computed now, never part of a decision"), 0

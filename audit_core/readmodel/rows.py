@@ -15,11 +15,10 @@ from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
 from audit_core.explore import columns
 from audit_core.model import CheckResult, Dossier, Estimate
-from audit_core.normalize import Score
 from audit_core.protocol import to_record
 from audit_core.results import as_row, builder_of, decision_of, decision_record, estimate_all, from_record
 from audit_core.study import Study
-from audit_core.tensors import Answers
+from audit_core.tensors import Answers, Taken
 
 Progress = Callable[[str, int], None]
 """Called with what is being done and how many questions are done."""
@@ -188,19 +187,19 @@ class Loader:
     def _cells(
         self,
         dossier: Dossier,
-        scores: Sequence[tuple[Score, int] | None],
+        taken: Sequence[Taken | None],
         ladder: dict[str, int],
         rows: list[tuple[Any, ...]],
     ) -> dict[tuple[str, int], int]:
         keys: dict[tuple[str, int], int] = {}
         question = self.question_key
-        for cell, scored in zip(dossier.cells, scores, strict=True):
+        for cell, found in zip(dossier.cells, taken, strict=True):
             number = keys[cell.state, cell.repeat] = self.cell_key
             self.cell_key += 1
             key = em = f1 = unknown = None
             flagged = False
-            if scored is not None:
-                made, unknown = scored
+            if found is not None:
+                made, unknown = found.score, found.unknown
                 key, flagged = made.key, made.flagged
                 if made.match is not None:
                     em, f1 = int(made.match), made.f1[0] / made.f1[1]

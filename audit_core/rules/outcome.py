@@ -17,6 +17,8 @@ or more, or with a digit, is content.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,6 +44,8 @@ GAPS = (
 _CLAUSE = re.compile(r"(?<=[.!?])\s+|[;\n]+|,?\s+(?=(?:but|however|although|though)\b)")
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"'})
 _WORD = re.compile(r"\w+")
+_RUN = re.compile(r"[^\s'\"]+")
+"""Letters that folding changes in case only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +95,66 @@ def read(answer: str, unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Read
         unknown_texts: Answers of the study that count as UNKNOWN, ignoring case.
         rule: The study's.
     """
-    refusing, missing, unknown = _patterns(unknown_texts, rule)
-    text = folded(answer)
-    if not text:
-        return Reading("refused", "empty")
-    if text in unknown:
-        return Reading("refused", answer.strip())
-    refusal = gap = ""
-    content = False
-    for clause in _CLAUSE.split(text):
-        bare = clause.strip(" .!?,:\"'")
-        if bare in unknown:
-            refusal = refusal or bare
-        elif found := refusing.search(clause):
-            refusal = refusal or found[0]
-        elif found := missing.search(clause):
-            gap = gap or found[0]
-        else:
-            content |= len(_WORD.findall(clause)) > 1 or any(map(str.isdigit, clause))
-    if not refusal and not gap:
-        return ANSWERED
-    if not content:
-        return Reading("refused", refusal or gap)
-    return Reading("partial", refusal or gap, not refusal)
+    return reader(unknown_texts, rule)(answer)
 
 
 @lru_cache(maxsize=64)
-def _patterns(
-    unknown_texts: tuple[str, ...], rule: OutcomeRule
-) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
-    def pattern(texts: tuple[str, ...]) -> re.Pattern[str]:
-        words = sorted((re.escape(folded(text)) for text in texts if text.strip()), key=len, reverse=True)
-        return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)" if words else r"(?!)")
+def reader(unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Callable[[str], Reading]:
+    """`read` for many answers of one study."""
+    unknown = frozenset(map(folded, unknown_texts))
+    refusing, missing = _pattern(rule.refusals), _pattern(rule.gaps)
+    groups = _groups({folded(text) for text in (*unknown_texts, *rule.refusals, *rule.gaps) if text.strip()})
 
-    return pattern(rule.refusals), pattern(rule.gaps), frozenset(map(folded, unknown_texts))
+    def outcome(answer: str) -> Reading:
+        # nearly all answers have no word of the rule; they are told by a few letters, before anything is cut
+        plain = answer.casefold()
+        near = [texts for sign, texts in groups if sign in plain]
+        if not near and answer.strip():
+            return ANSWERED
+        text = folded(answer)
+        if not text:
+            return Reading("refused", "empty")
+        if text in unknown:
+            return Reading("refused", answer.strip())
+        if not any(part in text for texts in near for part in texts):
+            return ANSWERED
+        refusal = gap = ""
+        content = False
+        for clause in _CLAUSE.split(text):
+            bare = clause.strip(" .!?,:\"'")
+            if bare in unknown:
+                refusal = refusal or bare
+            elif found := refusing.search(clause):
+                refusal = refusal or found[0]
+            elif found := missing.search(clause):
+                gap = gap or found[0]
+            else:
+                content |= len(_WORD.findall(clause)) > 1 or any(map(str.isdigit, clause))
+        if not refusal and not gap:
+            return ANSWERED
+        if not content:
+            return Reading("refused", refusal or gap)
+        return Reading("partial", refusal or gap, not refusal)
+
+    return outcome
+
+
+def _pattern(texts: tuple[str, ...]) -> re.Pattern[str]:
+    words = sorted((re.escape(folded(text)) for text in texts if text.strip()), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)" if words else r"(?!)")
+
+
+def _groups(texts: set[str]) -> list[tuple[str, list[str]]]:
+    """The texts by a few letters that stand in each of a group: an answer that lacks those holds none of them."""
+    signs = {}
+    for text in texts:
+        longest = sorted(_RUN.findall(text), key=len)[-3:]  # short ones stand in any answer
+        cut = {run[i : i + 3] for run in longest for i in range(max(len(run) - 2, 1))} or {""}
+        signs[text] = {sign for sign in cut if len(sign) == max(map(len, cut))}
+    groups: list[tuple[str, list[str]]] = []
+    while signs:
+        counts = Counter(sorted(sign for found in signs.values() for sign in found))
+        best = counts.most_common(1)[0][0]
+        groups.append((best, sorted(text for text, found in signs.items() if best in found)))
+        signs = {text: found for text, found in signs.items() if best not in found}
+    return groups

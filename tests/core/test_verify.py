@@ -17,6 +17,7 @@ from audit_core import locks
 from audit_core.codec import decode, encode
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError
+from audit_core.estimators.refusals import MEASURES
 from audit_core.results import estimate_study
 from audit_core.study import AUDIT, CELLS, GOLD, NONCE, PASSAGES, PRIMARY, QUESTIONS, Study, gold_seal
 from audit_core.verify import TITLES, verify
@@ -165,6 +166,19 @@ TABLE: dict[str, tuple[str, Callable[[Path], None]]] = {
         "C15",
         lambda p: rewrite_results(p, lambda r: r["estimates"][2].update(numerator=r["estimates"][2]["numerator"] + 1)),
     ),
+    "an estimate that is left out": ("C15", lambda p: rewrite_results(p, lambda r: r["estimates"].pop(2))),
+    "one of the newer estimates that is left out": (
+        "C15",
+        lambda p: rewrite_results(p, lambda r: r["estimates"].pop()),
+    ),
+    "an estimate that stands there twice, first with another number": (
+        "C15",
+        lambda p: rewrite_results(p, lambda r: r["estimates"].insert(0, {**r["estimates"][0], "numerator": 1})),
+    ),
+    "an estimate that nothing defines": (
+        "C15",
+        lambda p: rewrite_results(p, lambda r: r["estimates"].append({**r["estimates"][0], "name": "another"})),
+    ),
     "a decision turned round": (
         "C16",
         lambda p: rewrite_results(
@@ -199,6 +213,24 @@ def test_each_mutation_is_caught_by_its_check_alone(name: str, original: Path, t
 
 def test_every_check_has_a_mutation_or_its_own_test() -> None:
     assert {check for check, _ in TABLE.values()} | {"C18", "C19", "C20", "C21", "C22"} == set(TITLES)
+
+
+def test_results_that_are_older_than_a_group_of_estimates_hold(original: Path, tmp_path: Path) -> None:
+    path = copy(original, tmp_path)
+    count = len(Study(path).results()["estimates"])  # type: ignore[index]
+
+    def older(record: Records) -> None:
+        record["estimates"] = [e for e in record["estimates"] if e["measure"] not in MEASURES]
+
+    rewrite_results(path, older)
+    left = len(Study(path).results()["estimates"])  # type: ignore[index]
+    assert 0 < left < count
+    found = next(check for check in verify(path) if check.check_id == "C15")
+    assert (found.result, found.detail) == (
+        "passed",
+        f"{left} estimates recomputed. {count - left} newer ones were not locked with this study; they are computed "
+        "when it is loaded.",
+    )
 
 
 def test_a_removed_last_lock_is_found_only_with_an_id_kept_elsewhere(original: Path, tmp_path: Path) -> None:

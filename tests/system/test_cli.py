@@ -64,6 +64,26 @@ def test_estimate_prints_writes_and_does_not_write_twice(capsys: pytest.CaptureF
             assert math.isclose(estimate["value"], estimate["numerator"] / estimate["denominator"], abs_tol=1e-12)
 
 
+def test_estimates_newer_than_a_lock_are_exploratory_and_one_text_for_all_is_an_alarm(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, facts = run(capsys, "estimate", "help-centre")
+    assert facts["results"].startswith("locked before; recomputed and equal; ")
+    assert "newer ones are not locked with it" in facts["results"]
+    named = {e["name"]: e for e in facts["estimates"]}
+    assert named["outcome_rate[refused]@n1"]["status"] == "exploratory"
+    assert named["within_agreement[exact]@n1"]["status"] == "supportive"
+    assert facts["alarms"] == []
+    texts = {(f"q{q:05d}", "n7", r): "UNKNOWN" for q in range(20) for r in (1, 2)}
+    StudySimulator(questions=20, answers=texts).build(tmp_path / "s")
+    _, facts = run(capsys, "estimate", tmp_path / "s")
+    assert len(facts["alarms"]) == 1
+    assert main(["estimate", str(tmp_path / "s")]) == 0
+    text = capsys.readouterr().out
+    assert "Alarm: 40 of 40 answers in n7 are one and the same (“UNKNOWN”)" in text
+    assert text.index("exact_match@n7") < text.index("── outcomes of answers") < text.index("outcome_rate[refused]@n1")
+
+
 def test_names_of_the_bundled_study(capsys: pytest.CaptureFixture[str]) -> None:
     _, facts = run(capsys, "estimate", "nq-400", "--print")
     named = {e["name"]: e for e in facts["estimates"]}

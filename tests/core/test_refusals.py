@@ -1,0 +1,341 @@
+"""Outcomes, splits, one text for all, sources of noise: against an independent oracle, with properties and edges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from audit_core import explore
+from audit_core.estimators import binomial, outcomes
+from audit_core.estimators.refusals import MEASURES, alarms
+from audit_core.model import Cell, Document, Dossier, Estimate, Evidence, Judgment, Question
+from audit_core.protocol import Protocol
+from audit_core.results import as_row, estimate_all, newer
+from audit_core.tensors import OUTCOMES, Answers, Builder, build
+from tests.support import oracle, oracle_refusals
+from tests.support.simulator import StudySimulator
+
+STATES = ("L", "H")
+WORDS = {"answered": ("Paris", "Rome", "paris."), "partial": ("Paris, in part",),
+         "refused": ("UNKNOWN", "I cannot answer this.")}  # fmt: skip
+
+cell = st.one_of(
+    st.none(),
+    st.sampled_from([(text, kind) for kind, texts in WORDS.items() for text in texts]),
+)
+evidence = st.one_of(st.none(), st.sampled_from("abc"))
+question = st.tuples(
+    *[st.tuples(st.lists(st.tuples(cell, evidence), max_size=4), st.booleans()) for _ in STATES], st.integers(0, 2**20)
+)
+
+
+def documents(kind: str) -> tuple[Document, ...]:
+    """Three kinds of evidence: another order by rank, and another score."""
+    first, second = ("d1", "d2") if kind != "b" else ("d2", "d1")
+    return Document(second, 2, "1.5"), Document(first, 1, "2.5" if kind != "c" else "2.4")
+
+
+def study(rows: Sequence, judged: bool = True) -> list[Dossier]:
+    """Dossiers out of drawn cells; labels are drawn too, so they need not be transitive."""
+    out = []
+    for q, (*states, draw) in enumerate(rows):
+        cells, shown = [], []
+        for state, (held, shared) in zip(STATES, states, strict=True):
+            for repeat, (found, kind) in enumerate(held, 1):
+                text, word = found or (None, None)
+                stated = word if word == "partial" else None
+                cells.append(
+                    Cell(f"q{q}", state, repeat, "ok" if found else "error", text, None if found else "503",
+                         outcome=stated)  # type: ignore[arg-type]
+                )  # fmt: skip
+                if kind and not shared:
+                    shown.append(Evidence(f"q{q}", state, documents(kind), repeat))
+            if shared:
+                shown.append(Evidence(f"q{q}", state, documents("a")))
+        slots = tuple((c.state, c.repeat) for c in cells if c.status == "ok")
+        pairs = list(itertools.combinations(range(len(slots)), 2))
+        labels = tuple((i, j, draw >> n % 20 & 1) for n, (i, j) in enumerate(pairs))
+        judgments = {"primary": Judgment(f"q{q}", slots, labels)} if judged and slots else {}
+        out.append(Dossier(Question(f"q{q}"), tuple(cells), judgments, tuple(shown), None))
+    return out
+
+
+def arrays(dossiers: Sequence[Dossier], **values: object) -> Answers:
+    given_values: dict[str, object] = {
+        "states": STATES, "closed_book": (False, False), "rule": "nq_open/1", "unknown_texts": ("UNKNOWN",),
+        "primary": "primary",
+    }  # fmt: skip
+    return build(dossiers, Builder(**{**given_values, **values}))  # type: ignore[arg-type]
+
+
+def estimates(answers: Answers) -> dict[str, Estimate]:
+    found = [e for state in answers.states for e in explore.state_estimates(answers, state)]
+    found += [e for e in explore.pair_estimates(answers, *answers.states[:2]) if e.measure in MEASURES]
+    assert len({e.name for e in found}) == len(found)
+    return {e.name: e for e in found}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(question, min_size=1, max_size=8))
+def test_all_estimates_against_the_oracle(rows: list) -> None:
+    dossiers = study(rows)
+    answers = arrays(dossiers)
+    found = estimates(answers)
+    for state in STATES:
+        for word in OUTCOMES:
+            assert found[f"outcome_rate[{word}]@{state}"].value == oracle_refusals.rate(dossiers, state, word)
+        for measure, same in (("outcome_split", True), ("outcome_split_any", False)):
+            count, size = oracle_refusals.splits(dossiers, state, same=same)
+            made = found[f"{measure}@{state}"]
+            assert (made.numerator, made.denominator) == ((count, size) if size else (None, None))
+            assert made.population == size
+            assert made.population + made.excluded == len(dossiers)
+        for kernel in ("exact", "semantic"):
+            assert found[f"split_share[{kernel}]@{state}"].value == oracle_refusals.split_share(
+                dossiers, kernel, state
+            )
+            parts = []
+            for words, same in (("same evidence", True), ("other evidence", False)):
+                rate, part, size = oracle_refusals.noise(dossiers, kernel, state, same=same)
+                assert found[f"noise[{kernel}, {words}]@{state}"].value == rate
+                made = found[f"noise_contribution[{kernel}, {words}]@{state}"]
+                assert (made.value, made.population) == (part, size)
+                parts.append(part)
+            known = [
+                d for d in dossiers
+                if oracle_refusals.disagreeing(d, kernel, state)
+                and None not in [oracle_refusals.evidence_of(d, c) for c in oracle_refusals.answered_cells(d, state)]
+            ]  # fmt: skip
+            if known:
+                lost = [
+                    Fraction(sum(differ for *_, differ in pairs), len(pairs))
+                    for d in known for pairs in [oracle_refusals.disagreeing(d, kernel, state)]
+                ]  # fmt: skip
+                assert sum(parts) == sum(lost, Fraction(0)) / len(known), "the parts are all of the disagreement"
+        columns = explore.outcome_columns(answers, state)
+        assert columns["split"] == [oracle_refusals.split(d, state) for d in dossiers]
+        assert columns["refusal_split"] == [oracle_refusals.refusal_split(d, state) for d in dossiers]
+        assert columns["same_evidence"] == [oracle_refusals.same_evidence(d, state) for d in dossiers]
+        assert columns["answered"] == [oracle_refusals.outcomes(d, state).count("answered") for d in dossiers]
+    moved = oracle_refusals.moves(dossiers, "L", "H")
+    flows = explore.outcome_flows(answers, "L", "H")
+    assert {(a, b): n for a, row in flows.items() for b, n in row.items() if n} == moved
+    for way, kind in itertools.product(("to", "from"), ("refused", "partial")):
+        want = sum(n for (a, b), n in moved.items() if a != b and kind == (b if way == "to" else a))
+        made = found[f"outcome_transitions[{way}_{kind}]@L-H"]
+        assert made.numerator == (want if moved else None)
+        assert made.denominator == (sum(moved.values()) or None)
+    kept = [d for d in dossiers if not any("refused" in oracle_refusals.outcomes(d, s) for s in STATES)]
+    for kernel in ("exact", "semantic"):
+        values = [v for d in kept if (v := oracle.contrast(d, kernel, "nq_open/1", "L", "H")) is not None]
+        made = found[f"excess_churn[{kernel}, without refusals]@L-H"]
+        assert made.value == (sum(values, Fraction(0)) / len(values) if values else None)
+        assert made.population == len(values)
+        assert made.status == "exploratory"
+
+
+def values(answers: Answers) -> dict[str, tuple]:
+    return {
+        name: (e.value, e.lower, e.interval, e.population, e.excluded)
+        for name, e in estimates(answers).items()
+    }
+
+
+def renamed(dossier: Dossier, number: int) -> Dossier:
+    return replace(dossier, question=Question(f"twin{number}"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(question, min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_the_order_of_repeats_means_nothing_within_a_state(rows: list, draw) -> None:  # type: ignore[no-untyped-def]
+    """Repeats shuffled with their evidence: everything about one state stays as it was (exact kernel; no labels)."""
+    shuffled = []
+    for *states, labels in rows:
+        turned = [(draw.sample(held, len(held)), shared) for held, shared in states]
+        shuffled.append((*turned, labels))
+    before, after = (values(arrays(study(r, judged=False), primary=None)) for r in (rows, shuffled))
+    for name in before:
+        if not name.startswith("outcome_transitions"):
+            assert before[name] == after[name], name
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(question, min_size=1, max_size=6))
+def test_states_swapped_and_questions_doubled(rows: list) -> None:
+    dossiers = study(rows)
+    found = values(arrays(dossiers))
+    swapped = values(arrays(dossiers, states=STATES[::-1]))
+    for state in STATES:
+        assert {n: v for n, v in found.items() if n.endswith(f"@{state}")} == {
+            n: v for n, v in swapped.items() if n.endswith(f"@{state}")
+        }
+    for kind in ("refused", "partial"):
+        assert found[f"outcome_transitions[to_{kind}]@L-H"] == swapped[f"outcome_transitions[from_{kind}]@H-L"]
+    for kernel in ("exact", "semantic"):
+        name = f"excess_churn[{kernel}, without refusals]@"
+        assert found[name + "L-H"] == swapped[name + "H-L"]
+    doubled = values(arrays([*dossiers, *(renamed(d, n) for n, d in enumerate(dossiers))]))
+    for name, (value, *_, population, excluded) in found.items():
+        assert doubled[name][0] == value, name
+        if name.split("@")[0] != "one_answer":
+            assert doubled[name][3:] == (2 * population, 2 * excluded), name
+
+
+@given(st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([20, 40, 200]))
+def test_the_exact_interval_is_the_widest_that_its_definition_allows(case: tuple[int, int], part: int) -> None:
+    count, size = case
+    tail = Fraction(1, part)
+
+    def above(share: Fraction) -> Fraction:
+        return sum(
+            (comb(size, k) * share**k * (1 - share) ** (size - k) for k in range(count, size + 1)), Fraction(0)
+        )
+
+    low, high = binomial.lower(count, size, tail), binomial.upper(count, size, tail)
+    step = Fraction(1, binomial.PLACES)
+    if count:
+        assert above(low) <= tail < above(low + step)
+    else:
+        assert low == 0
+    assert high == 1 - binomial.lower(size - count, size, tail)
+    assert low <= Fraction(count, size) <= high
+
+
+@pytest.mark.parametrize(
+    ("count", "size"), [(0, 400), (3, 400), (400, 400), (17, 10_000), (5_000, 100_000), (3, 1_000_000)]
+)
+def test_the_exact_interval_is_the_one_of_scipy(count: int, size: int) -> None:
+    want = binomtest(count, size).proportion_ci(0.95, "exact")
+    assert float(binomial.lower(count, size, Fraction(1, 40))) == pytest.approx(want.low, abs=2e-12)
+    assert float(binomial.upper(count, size, Fraction(1, 40))) == pytest.approx(want.high, abs=2e-12)
+
+
+def test_a_state_that_refuses_everything_is_an_alarm() -> None:
+    """Twenty of twenty questions get one refusal in both repeats: within agreement is 1, and it means nothing."""
+    refusals = {
+        (f"q{q:05d}", "n7", r): "I cannot answer." if r == 1 else " i cannot  answer" for q in range(20) for r in (1, 2)
+    }
+    simulator = StudySimulator(questions=20, answers=refusals)
+    protocol, dossiers = simulator.protocol(), simulator.dossiers()
+    answers = arrays(dossiers, states=("n1", "n7"))
+    found = {e.name: e for e in estimate_all(protocol, answers)}
+    assert found["within_agreement[exact]@n7"].value == 1
+    assert found["outcome_rate[refused]@n7"].value == 1
+    one = found["one_answer@n7"]
+    assert (one.numerator, one.denominator, one.detail) == (40, 40, {"texts": "1", "text": "I cannot answer."})
+    (alarm,) = alarms(map(as_row, found.values()))
+    assert alarm.state == "n7"
+    assert alarm.sentence.startswith("40 of 40 answers in n7 are one and the same (“I cannot answer.”)")
+    few = replace(simulator, questions=9)
+    assert not alarms(
+        as_row(e) for e in explore.state_estimates(arrays(few.dossiers(), states=("n1", "n7")), "n7")
+    ), "18 answers say nothing"
+    assert found["outcome_transitions[to_refused]@n1-n7"].value == 1
+    lost = found["excess_churn[exact, without refusals]@n1-n7"]
+    assert lost.value is None
+    assert "has a refusal" in lost.reason
+
+
+@pytest.mark.parametrize(("others", "alarmed"), [(1, True), (2, False)])
+def test_an_alarm_begins_at_95_per_cent(others: int, alarmed: bool) -> None:
+    texts = ["UNKNOWN"] * (20 - others) + [f"another {n}" for n in range(others)]
+    cells = [Cell(f"q{n}", "L", 1, "ok", text) for n, text in enumerate(texts[::-1])]
+    dossiers = [Dossier(Question(c.question_id), (c,), {}, (), None) for c in cells]
+    answers = arrays(dossiers, primary=None)
+    found = alarms(as_row(e) for e in explore.state_estimates(answers, "L"))
+    assert [a.state for a in found] == ["L"] * alarmed
+
+
+def test_refusals_agree_with_refusals_and_differ_from_answers() -> None:
+    row = ([(("UNKNOWN", "refused"), None), (("UNKNOWN", "refused"), None)], False)
+    other = ([(("UNKNOWN", "refused"), None), (("Paris", "answered"), None)], False)
+    answers = arrays(study([(row, other, 0)], judged=False), primary=None)
+    matrix = explore.agreement_matrix(answers, "exact")
+    assert (matrix[0][0], matrix[1][1]) == (1, 0)
+    found = estimates(answers)
+    assert found["split_share[exact]@H"].value == 1
+    assert found["split_share[exact]@L"].reason.startswith("All repeats of a question agree")
+
+
+def test_evidence_of_a_state_is_that_of_all_repeats_and_no_retrieval_is_the_same_for_all() -> None:
+    held = [(("Paris", "answered"), None), (("UNKNOWN", "refused"), None)]
+    dossiers = study([((held, True), (held, False), 0)])
+    answers = arrays(dossiers)
+    assert answers.evidence.tolist() == [[[0, 0], [-1, -1]]]
+    found = estimates(answers)
+    assert (found["outcome_split@L"].value, found["outcome_split@H"].value) == (1, None)
+    assert found["outcome_split_any@H"].value == 1
+    assert "not known which evidence" in found["noise[exact, same evidence]@H"].reason
+    assert "none of the disagreement is retrieval's" in found["noise[exact, other evidence]@L"].reason
+    assert found["noise_contribution[exact, other evidence]@L"].value == 0
+    closed = arrays(dossiers, closed_book=(False, True))
+    assert closed.evidence.tolist() == [[[0, 0], [1, 1]]]
+    assert estimates(closed)["outcome_split@H"].value == 1
+
+
+def test_what_was_left_out_of_the_split_rate_is_counted() -> None:
+    two = [("Paris", "answered"), ("UNKNOWN", "refused")]
+    rows = [
+        (([(c, "a") for c in two], False), ([], False), 0),  # the same evidence
+        (([(c, k) for c, k in zip(two, "ab", strict=True)], False), ([], False), 0),  # another order
+        (([(c, k) for c, k in zip(two, "ac", strict=True)], False), ([], False), 0),  # another score
+        (([(two[0], "a"), (two[1], None)], False), ([], False), 0),  # known of one repeat only
+        (([(two[0], "a")], False), ([], False), 0),
+    ]
+    made = estimates(arrays(study(rows)))["outcome_split@L"]
+    assert (made.numerator, made.denominator, made.excluded) == (1, 1, 4)
+    assert {k: made.detail[k] for k in ("other_evidence", "unknown_evidence", "fewer_answers", "refusal_splits")} == {
+        "other_evidence": "2", "unknown_evidence": "1", "fewer_answers": "1", "refusal_splits": "1",
+    }  # fmt: skip
+
+
+def test_structured_output_goes_before_the_rule() -> None:
+    told = Cell("q", "L", 1, "ok", "UNKNOWN", outcome="answered")
+    read = Cell("q", "L", 2, "ok", "The capital is Paris, but the date is not mentioned.")
+    builder = Builder(states=STATES, closed_book=(False, False), rule="nq_open/1", unknown_texts=("UNKNOWN",),
+                      primary=None)  # fmt: skip
+    first, second = builder.add(Dossier(Question("q"), (told, read), {}, (), None))
+    assert first is not None
+    assert second is not None
+    assert (first.reading.outcome, first.stated, first.unknown) == ("answered", True, 1)
+    assert (second.reading.outcome, second.reading.reason, second.stated) == ("partial", "not mentioned", False)
+    assert builder.finish().outcome[0, 0].tolist() == [0, 1]
+
+
+def test_texts_are_numbered_over_the_whole_study() -> None:
+    cells = [("q0", ["Paris", "the paris"]), ("q1", ["Rome", "Paris."])]
+    dossiers = [
+        Dossier(Question(q), tuple(Cell(q, "L", r, "ok", t) for r, t in enumerate(texts)), {}, (), None)
+        for q, texts in cells
+    ]
+    answers = arrays(dossiers, primary=None)
+    assert answers.text[:, 0].tolist() == [[0, 0], [1, 0]]
+    assert answers.common == ((0, "Paris"), (-1, ""))
+
+
+def test_no_estimate_of_this_kind_is_confirmatory_and_all_are_one_group() -> None:
+    simulator = StudySimulator(states=("n0", "n1", "n3", "n7"))
+    protocol: Protocol = simulator.protocol()
+    answers = arrays(simulator.dossiers(), states=simulator.states, closed_book=(True, False, False, False))
+    made = estimate_all(protocol, answers)
+    group = [e for e in made if e.measure in MEASURES]
+    assert {e.status for e in group} == {"supportive"}
+    assert [e.name for e in newer(protocol, answers)] == [e.name for e in group] == [e.name for e in made[-len(group) :]]
+    assert {e.status for e in newer(protocol, answers)} == {"exploratory"}
+    assert {e.measure for e in group} == MEASURES
+
+
+def test_moves_follow_the_repeat_and_not_the_slot() -> None:
+    outcome = np.array([[[0, 2, -1], [2, 0, 1]]], np.int8)
+    matched = np.array([[1, 0, -1]])
+    moved = outcomes.moves(outcome, 0, 1, matched)
+    assert moved[0].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 1]]
