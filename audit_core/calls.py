@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any, Protocol
 
 from audit_core.codec import CodecError, parse
-from audit_core.collection import Calls
+from audit_core.collection import Calls, Collection
 from audit_core.model import Cell, Dossier, Judgment
 from audit_core.outcomes import answer_of
 from audit_core.prompts import JudgePacket, answer_prompt, packet_order
@@ -42,24 +42,30 @@ class Replies(Protocol):
         """The reply of a cell, or None."""
 
 
-def surfaces(study: Study, passages: Passages) -> Iterator[tuple[str, dict[str, Callable[[], str]]]]:
+def surfaces(
+    study: Study, collection: Collection, passages: Passages
+) -> Iterator[tuple[str, dict[str, Callable[[], str]]]]:
     """Question by question, its id and what makes the prompt of each state; memory holds one question."""
     states = [state.name for state in study.protocol.states]
     for dossier in study.dossiers():
         shown = {e.state: [d.passage or "" for d in e.documents] for e in dossier.evidence}
         asked = dossier.question.text or dossier.question.question_id
-        yield dossier.question.question_id, {s: partial(_prompt, asked, shown.get(s, []), passages) for s in states}
+        yield (
+            dossier.question.question_id,
+            {s: partial(_prompt, asked, shown.get(s, []), collection.refusal(s), passages) for s in states},
+        )
 
 
-def _prompt(question: str, shown: list[str], passages: Passages) -> str:
-    return answer_prompt(question, [passages[digest] for digest in shown])
+def _prompt(question: str, shown: list[str], refusal: str, passages: Passages) -> str:
+    return answer_prompt(question, [passages[digest] for digest in shown], refusal)
 
 
-def planned(study: Study, repeats: int, passages: Passages) -> Iterator[tuple[Key, Callable[[], str]]]:
+def planned(study: Study, collection: Collection, passages: Passages) -> Iterator[tuple[Key, Callable[[], str]]]:
     """All calls of the answer stage in the order of the schedule, and what makes the prompt of each."""
     states = [state.name for state in study.protocol.states]
-    for repeat in range(1, repeats + 1):
-        for (question_id, prompts), row in zip(surfaces(study, passages), rows_of(len(states), repeat), strict=False):
+    for repeat in range(1, collection.repeats + 1):
+        rows = rows_of(len(states), repeat)
+        for (question_id, prompts), row in zip(surfaces(study, collection, passages), rows, strict=False):
             for place in row:
                 yield (question_id, states[place], repeat), prompts[states[place]]
 

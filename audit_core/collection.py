@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from audit_core import policies
 from audit_core.codec import CodecError, encode
 from audit_core.errors import InputError, Problem
 from audit_core.model import State
 from audit_core.normalize import RULES
+from audit_core.policies import PLAIN, Policy
+from audit_core.prompts import ANSWER_PROMPTS
 from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
 from audit_core.sources import ENGINES, RETRIEVERS, VARIABLE, Parent, Search, columns, is_origin, search
 
@@ -104,6 +107,7 @@ class Collection:
         second: Adapter of a second judge; None for none. It labels after the judgments are locked.
         share: Of the questions that the second judge sees, decimal text.
         outcome_judge: Whether the first judge says too what those answers do that the outcome rule cannot read.
+        policies: Of the states that retrieve or answer otherwise than plainly, by state.
     """
 
     questions: str
@@ -131,6 +135,11 @@ class Collection:
     second: Calls | None = None
     share: str = "1"
     outcome_judge: bool = False
+    policies: dict[str, Policy] = field(default_factory=dict)
+
+    def refusal(self, state: str) -> str:
+        """Refusal rule of a state: a key of `prompts.ANSWER_PROMPTS`."""
+        return self.policies.get(state, PLAIN).refusal
 
 
 TEMPLATE = Path(__file__).with_name("protocol.template.toml").read_text("utf-8")
@@ -304,12 +313,14 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     parent = get("study", "parent", _text, "the folder of a study, or empty", "")
     if parent:
         _take_over(reader)
-    states, reach = _ladder(reader)
+    states, reach, held = _ladder(reader)
     endpoints = get("ladder", "endpoints", lambda v: _texts(v) and len(v) == 2, "[old, new]", [])
     retriever = get("retrieval", "retriever", _one_of(RETRIEVERS), "one of " + ", ".join(RETRIEVERS), "fts5")
     depth = get("retrieval", "depth", _whole(1, 100), "1 to 100", 8)
     found = search(reader, retriever, reach)
     shards = _shards(reader, retriever, found, reach)
+    policies.check(held, retriever, reader.fault)
+    states = _settled(states, reach, found, held)
     if list(reach.values()) != sorted(reach.values()):
         reader.fault("the ladder is not nested", "shards that do not fall", list(reach.values()), "[ladder]")
     judging = _calls(reader, "judging", JUDGES, most=JUDGE_TOKENS)
@@ -333,7 +344,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
                      "lower-case letters, digits, _ . -", "", need=True) or "study",
         title=get("study", "title", _name, "text", "", need=True), origin="collected", provenance="",
         generator=get("study", "generator", _name, "text", "", need=True),
-        differs=get("study", "differs", _name, "text", "the index snapshot"), states=states,
+        differs=get("study", "differs", _name, "text", _differs(states)), states=states,
         endpoints=(endpoints[0], endpoints[1]) if len(endpoints) == 2 else None,
         normalization=get("estimation", "normalization", _one_of(tuple(RULES)), ", ".join(RULES), "nq_open/1"),
         unknown_texts=tuple(get("estimation", "unknown", _texts, "a list of texts", ["UNKNOWN"])),
@@ -359,7 +370,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
         corpus_columns=columns(reader, "corpus"), search=found, parent=Parent(parent) if parent else None,
         controls=controls,
-        second=second, share=share, outcome_judge=outcome_judge,
+        second=second, share=share, outcome_judge=outcome_judge, policies=held,
     )  # fmt: skip
     return protocol, collection
 
@@ -391,15 +402,16 @@ def _shards(reader: _Reader, retriever: str, found: Search, reach: dict[str, int
     return shards
 
 
-def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
+def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int], dict[str, Policy]]:
     found = reader.get(
         "ladder", "states", lambda v: type(v) is list and len(v) > 1, "a list of two states or more", [], need=True
     )
-    states, reach = [], {}
+    states, reach, held = [], {}, {}
     for number, item in enumerate(found, 1):
         where = f"[ladder] state {number}"
-        if not isinstance(item, dict) or item.keys() - {"name", "label", "shards"}:
-            reader.fault("a state is not what it must be", "name, label, shards", repr(item), where)
+        if not isinstance(item, dict) or item.keys() - {"name", "label", "shards", *policies.KEYS}:
+            expected = ", ".join(("name", "label", "shards", *policies.KEYS))
+            reader.fault("a state is not what it must be", expected, repr(item), where)
             continue
         name, shards = item.get("name"), item.get("shards")
         if not _name(name) or not re.fullmatch(r"[ -~]{1,200}", str(name)):
@@ -411,7 +423,29 @@ def _ladder(reader: _Reader) -> tuple[tuple[State, ...], dict[str, int]]:
         else:
             states.append(State(str(name), str(item.get("label", "")), shards == 0))
             reach[str(name)] = int(shards or 0)
-    return tuple(states), reach
+            rules = [rule for rule in ANSWER_PROMPTS if rule]
+            if (policy := policies.read(item, rules, where, reader.fault)) != PLAIN:
+                held[str(name)] = policy
+    return tuple(states), reach, held
+
+
+def _settled(
+    states: tuple[State, ...], reach: dict[str, int], found: Search, held: dict[str, Policy]
+) -> tuple[State, ...]:
+    """The states with what is set in each of them, in words; a snapshot is one thing, however it is reached."""
+    snapshots = {
+        name: ", ".join(filter(None, (
+            f"{count} shard{'s' * (count > 1)}" if count else "none", found.runs.get(name), found.addresses.get(name)
+        ))) for name, count in reach.items()
+    }  # fmt: skip
+    settings = policies.settings(snapshots, held)
+    return tuple(replace(state, settings=settings[state.name]) for state in states)
+
+
+def _differs(states: tuple[State, ...]) -> str:
+    """What differs between the states, where the protocol does not say."""
+    names = policies.different(state.settings for state in states)
+    return "the index snapshot" if names in ([], [policies.SNAPSHOT]) else ", ".join(names)
 
 
 def _words(calls: Calls) -> str:
@@ -519,6 +553,7 @@ def from_record(record: dict[str, Any]) -> Collection:
                 "judging": Calls(**fields["judging"]),
                 **({"second": Calls(**fields["second"])} if fields.get("second") else {}),
                 **({"search": _search(fields["search"])} if "search" in fields else {}),
+                "policies": {state: Policy(**policy) for state, policy in fields.get("policies", {}).items()},
                 **({"parent": Parent(**fields["parent"])} if fields.get("parent") else {}),
             }
         )

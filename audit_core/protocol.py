@@ -362,3 +362,27 @@ def contradictions(protocol: Protocol) -> list[Problem]:
         if not protocol.endpoints:
             fault("the decision needs endpoints", "[old, new]", "none")
     return faults
+
+
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def attribution(protocol: Protocol, old: str, new: str) -> str:
+    """What stands in the way of a cause: a sentence where two states differ in more than one setting, else nothing.
+
+    Args:
+        old, new: Names of two states.
+    """
+    names = [name for name, _, _ in protocol.differences(old, new)]
+    if len(names) < 2:
+        return ""
+    number = NUMBERS[len(names)] if len(names) < len(NUMBERS) else str(len(names))
+    return (
+        f"Between {old} and {new} {number} things differ: {', '.join(names)}; "
+        "churn cannot be attributed to one of them."
+    )
+
+
+def attributions(protocol: Protocol) -> list[str]:
+    """The sentences of `attribution` for the endpoints and the steps of the ladder."""
+    return [sentence for old, new, _ in protocol.pairs() if (sentence := attribution(protocol, old, new))]

@@ -44,7 +44,7 @@ def measure(say: Callable[[str], None], passages: int = PASSAGES, questions: int
     found: list[Timing] = []
     start = time.process_time()
     first = 0.0
-    for number, (_, state, hits) in enumerate(retrieve(shards, REACH, asked, 8), 1):
+    for number, (_, state, hits, _) in enumerate(retrieve(shards, REACH, asked, 8), 1):
         assert hits
         if number % questions == 1:
             first = time.process_time()

@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit_core.adapters.hits import Hit, Lists
+from audit_core.adapters.hits import Found, Hit, Lists
 from audit_core.adapters.services import Calls, UnavailableError, key_of, of_status, passage, unique
 from audit_core.codec import CodecError, parse
 from audit_core.sources import Search
@@ -34,7 +34,7 @@ def retrieve(
         for question_id, text in questions if count else ():
             address = _address(search, state, count, text, depth)
             hits = calls.call(f"{question_id} in {state}", lambda a=address: _read(_get(a, key, search), depth, key))  # type: ignore[misc]
-            yield question_id, state, hits
+            yield Found(question_id, state, hits)
 
 
 def _address(search: Search, state: str, count: int, text: str, depth: int) -> str:

@@ -156,7 +156,8 @@ class Servers:
 
     Two servers of one thread each answer faster than one of two threads, so there is one server per call that may be
     under way, and the processor's cores are shared out among them. A server keeps the contexts that it has read: a
-    prompt goes to the server that read it before, where that one is free.
+    prompt goes to the server that read it before, and waits for it, because reading takes many times as long as
+    answering.
 
     Args:
         found: The weights.
@@ -186,19 +187,18 @@ class Servers:
     @contextmanager
     def _one(self, digest: str) -> Iterator[int]:
         with self._free:
-            while not self._idle:
-                self._free.wait()
-            before = self._readers.get(digest)
-            number = before if before in self._idle else min(self._idle)
-            assert number is not None
+            self._free.wait_for(lambda: self._readers.get(digest) in self._idle or self._unread(digest))
+            number = self._readers.setdefault(digest, min(self._idle))
             self._idle.discard(number)
-            self._readers[digest] = number
         try:
             yield number
         finally:
             with self._free:
                 self._idle.add(number)
-                self._free.notify()
+                self._free.notify_all()
+
+    def _unread(self, digest: str) -> bool:
+        return bool(self._idle) and digest not in self._readers
 
     def close(self) -> None:
         """Stop the servers."""

@@ -7,21 +7,22 @@ Ties are broken by row, so results depend on nothing but the corpus and its orde
 
 from __future__ import annotations
 
-import re
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
+from contextlib import closing
 
-from audit_core.adapters.hits import Hit, Lists
+from audit_core.adapters import choosing
+from audit_core.adapters.hits import Found, Lists
+from audit_core.adapters.shelf import SEARCHED, Shelf
+from audit_core.policies import PLAIN, Policy
 from audit_core.prompts import Passage
-
-WORD = re.compile(r"\w+")
-CACHE = 64 << 10
-"""KiB of the index that SQLite keeps in memory; the rest is in a temporary file of its own."""
 
 
 def retrieve(
-    shards: Sequence[Iterable[Passage]], reach: Mapping[str, int], questions: Sequence[tuple[str, str]], depth: int
+    shards: Sequence[Iterable[Passage]],
+    reach: Mapping[str, int],
+    questions: Sequence[tuple[str, str]],
+    depth: int,
+    policies: Mapping[str, Policy] | None = None,
 ) -> Lists:
     """Ranked passages for every question in every state that retrieves.
 
@@ -30,50 +31,19 @@ def retrieve(
         reach: Shards that each state can reach, in ladder order; 0 retrieves nothing and yields nothing.
         questions: (question id, text).
         depth: Most passages per question and state.
-
-    Yields:
-        (question id, state, hits by rank), state by state.
+        policies: Of the states that have one; see `choosing`.
     """
-    connection = sqlite3.connect("")  # a new, empty index that nothing else can open, gone when it is closed
-    try:
-        connection.execute(f"PRAGMA cache_size = -{CACHE}")
-        connection.execute(
-            "CREATE VIRTUAL TABLE passage USING fts5(title, text, document_id UNINDEXED, url UNINDEXED, "
-            "family UNINDEXED, tokenize = \"unicode61 remove_diacritics 2 tokenchars '_'\")"
-        )
-        seen: set[bytes] = set()
+    with closing(Shelf(SEARCHED, lambda passage: passage.text)) as shelf:
         added = 0
         for state, count in reach.items():
             if not count:
                 continue
             for shard in shards[added:count]:
-                _add(connection, shard, seen)
-            added = count
+                shelf.add(shard)
+            added, policy = count, (policies or {}).get(state, PLAIN)
+            most = choosing.longest(shelf, policy, depth)
             for question_id, text in questions:
-                yield question_id, state, _search(connection, text, depth)
-    finally:
-        connection.close()
-
-
-def _add(connection: sqlite3.Connection, shard: Iterable[Passage], seen: set[bytes]) -> None:
-    for passage in shard:
-        digest = sha256(passage.text.encode()).digest()
-        if digest not in seen:
-            seen.add(digest)
-            connection.execute(
-                "INSERT INTO passage (rowid, title, text, document_id, url, family) VALUES (?, ?, ?, ?, ?, ?)",
-                (len(seen), passage.title, passage.text, passage.document_id, passage.url, passage.family),
-            )
-
-
-def _search(connection: sqlite3.Connection, question: str, depth: int) -> list[Hit]:
-    words = list(dict.fromkeys(word.lower() for word in WORD.findall(question)))
-    if not words:
-        return []
-    found = connection.execute(
-        "SELECT document_id, title, url, text, family, score FROM passage JOIN ("
-        "SELECT rowid AS place, bm25(passage) AS score FROM passage WHERE passage MATCH ? ORDER BY score, rowid LIMIT ?"
-        ") ON passage.rowid = place ORDER BY score, place",
-        (" OR ".join(f'"{word}"' for word in words), depth),
-    )
-    return [Hit(Passage(*row[:5]), f"{-row[5]:.6f}") for row in found.fetchall()]
+                plain = shelf.search(text, most)
+                wanted = choosing.asked(text, policy)
+                ranking = choosing.merged([shelf.search(part, most) for part in wanted]) if len(wanted) > 1 else plain
+                yield Found(question_id, state, *choosing.found(shelf, plain, ranking, policy, depth=depth))

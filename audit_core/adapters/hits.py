@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from audit_core.prompts import Passage
 
@@ -24,8 +25,32 @@ class Hit:
     score: str | None
 
 
-Lists = Iterator[tuple[str, str, list[Hit]]]
-"""(question id, state, hits by rank), state by state in ladder order; a state that reaches nothing is left out."""
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A passage that was not shown although it is of a shown one's family.
+
+    Attributes:
+        hit: The passage, with its score in the whole list.
+        of: Id of the best shown passage of its family.
+        rank: In the whole list of the plain retrieval, from 1; None where that does not hold it.
+    """
+
+    hit: Hit
+    of: str
+    rank: int | None
+
+
+class Found(NamedTuple):
+    """What one retrieval gives; `relatives` are empty where the corpus is not on this machine."""
+
+    question_id: str
+    state: str
+    hits: list[Hit]
+    relatives: tuple[Relative, ...] = ()
+
+
+Lists = Iterator[Found]
+"""State by state in ladder order; a state that reaches nothing is left out."""
 
 
 def decimal_text(number: float | int | str) -> str:

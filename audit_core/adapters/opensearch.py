@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from audit_core.adapters.hits import Hit, Lists, decimal_text
+from audit_core.adapters.hits import Found, Hit, Lists, decimal_text
 from audit_core.adapters.services import Calls, UnavailableError, key_of, of_status, passage, unique
 from audit_core.errors import InputError, Problem
 from audit_core.sources import QUESTION_MARK, Search
@@ -44,7 +44,7 @@ def retrieve(
             names = search.indices[:count]
             for question_id, text in questions if count else ():
                 hits = _ranked(f"{question_id} in {state}", text, names, search, key, depth, send, calls)
-                yield question_id, state, hits
+                yield Found(question_id, state, hits)
     finally:
         close()
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from audit_core.adapters.hits import Hit, Lists, decimal_text
+from audit_core.adapters import choosing
+from audit_core.adapters.hits import Found, Lists, decimal_text
+from audit_core.adapters.shelf import LISTED, Shelf
 from audit_core.errors import InputError, Problem
+from audit_core.policies import PLAIN, Policy
 from audit_core.prompts import Passage
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
@@ -129,21 +133,23 @@ def check_runs(
 
 def replay(
     runs: Mapping[str, Path],
-    shards: Iterable[Iterable[Passage]],
+    shards: Sequence[Iterable[Passage]],
     reach: Mapping[str, int],
     questions: Sequence[tuple[str, str]],
     depth: int,
+    policies: Mapping[str, Policy] | None = None,
 ) -> Lists:
     """Ranked passages of existing runs; see `fts.retrieve` for the arguments."""
-    ids = [question_id for question_id, _ in questions]
-    lists = {state: read_run(path)[0] for state, path in runs.items()}
-    wanted = {line.document for found in lists.values() for key in ids for line in found.get(key, [])[:depth]}
-    texts: dict[str, Passage] = {}
-    for shard in shards:
-        for passage in shard:
-            if passage.document_id in wanted:
-                texts.setdefault(passage.document_id, passage)
-    for state, count in reach.items():
-        for question_id in ids if count else ():
-            lines = lists[state].get(question_id, [])[:depth]
-            yield question_id, state, [Hit(texts[line.document], decimal_text(str(line.score))) for line in lines]
+    with closing(Shelf(LISTED, lambda passage: passage.document_id)) as shelf:
+        added = 0
+        for state, count in reach.items():
+            if not count:
+                continue
+            for shard in shards[added:count]:
+                shelf.add(shard)
+            added, policy = count, (policies or {}).get(state, PLAIN)
+            most, lists = choosing.longest(shelf, policy, depth), read_run(runs[state])[0]
+            for question_id, _ in questions:
+                lines = lists.get(question_id, [])[:most]
+                plain = {shelf.place(line.document): decimal_text(str(line.score)) for line in lines}
+                yield Found(question_id, state, *choosing.found(shelf, plain, plain, policy, depth=depth))

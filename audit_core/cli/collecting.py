@@ -40,6 +40,7 @@ def freeze(arguments: argparse.Namespace) -> Result:
     """Lock a protocol as a new study."""
     from audit_core.collect import stages
     from audit_core.collection import read_toml
+    from audit_core.protocol import attributions
 
     protocol, collection = read_toml(arguments.protocol)
     if collection.parent:
@@ -47,8 +48,15 @@ def freeze(arguments: argparse.Namespace) -> Result:
     path = arguments.study or arguments.protocol.parent / protocol.study_id
     with Progress("freeze") as progress:
         study = stages.freeze(arguments.protocol, path, now(), model_path=arguments.model_path, progress=progress.count)
-    facts = {"study": str(path), "bundle": study.bundle, "gold_sealed": study.protocol.gold_commit is not None}
+    facts: dict[str, Any] = {
+        "study": str(path),
+        "bundle": study.bundle,
+        "gold_sealed": study.protocol.gold_commit is not None,
+    }
+    differences = attributions(study.protocol)
+    facts |= {"differences": differences} if differences else {}
     text = f"Frozen and locked: {path}\nIts id, to keep elsewhere: {study.bundle}\n"
+    text += "".join(f"{sentence}\n" for sentence in differences)
     if study.protocol.parent:
         text += f"It repeats {study.protocol.parent}, whose gold and seal it uses.\n"
     elif study.protocol.gold_commit:

@@ -71,6 +71,7 @@ def sound(path: Path) -> None:
 def estimate(arguments: argparse.Namespace) -> Result:
     """Compute, write and lock the estimates."""
     from audit_core.estimators.refusals import alarms
+    from audit_core.protocol import attributions
     from audit_core.results import arrays_of, as_row, compute, differences, from_record
     from audit_core.study import Study
 
@@ -114,6 +115,9 @@ def estimate(arguments: argparse.Namespace) -> Result:
     text = estimate_table(rows) + "\n" + rule(f"{len(rows)} estimates, {state}")
     text += "".join(f"\nAlarm: {visible(sentence)}" for sentence in alarmed)
     text += "".join(f"\nSemantic labels ({j.role}): {j.description}" for j in study.protocol.judges)
+    if sentences := attributions(study.protocol):
+        facts["differences"] = sentences
+        text += "".join(f"\n{sentence}" for sentence in sentences)
     if record["decision"]:
         text += (
             "\nDecision: "
@@ -136,6 +140,7 @@ def public(row: Facts) -> Facts:
 def explore(arguments: argparse.Namespace) -> Result:
     """Estimates of any pair or slice, live."""
     from audit_core import explore as live
+    from audit_core.protocol import attribution
     from audit_core.results import arrays_of, as_row
     from audit_core.study import Study
 
@@ -174,7 +179,11 @@ def explore(arguments: argparse.Namespace) -> Result:
     found += live.state_estimates(answers, arguments.new, questions)
     rows = [public(as_row(estimate)) for estimate in found]
     facts = {"study": study.protocol.study_id, "status": "exploratory", "estimates": rows}
-    return facts, estimate_table(rows) + "\n" + rule("exploratory: computed now, never part of a decision"), 0
+    text = estimate_table(rows) + "\n" + rule("exploratory: computed now, never part of a decision")
+    if sentence := attribution(study.protocol, arguments.old, arguments.new):
+        facts["differences"] = [sentence]
+        text += f"\n{sentence}"
+    return facts, text, 0
 
 
 def compare(arguments: argparse.Namespace) -> Result:

@@ -1,4 +1,7 @@
-"""Evidence of a study: two retrieval passes that share nothing, compared in ids, order and rendered bytes."""
+"""Evidence of a study: two retrieval passes that share nothing, compared in ids, order and rendered bytes.
+
+What was not shown although it is of a shown passage's family is kept beside it, and compared as well.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from audit_core.adapters import deepresearch, fts, opensearch, trec
-from audit_core.adapters.hits import Hit, Lists
+from audit_core.adapters.hits import Hit, Lists, Relative
 from audit_core.adapters.services import Calls
 from audit_core.collect import inputs
 from audit_core.collection import Collection
 from audit_core.digests import sha256
 from audit_core.errors import Problem, StorageError
-from audit_core.model import Document, Evidence
+from audit_core.model import Document, Evidence, Sibling, Siblings
 from audit_core.prompts import rendered
 from audit_core.sources import ENGINES
 
@@ -30,11 +33,13 @@ class Pass:
 
     Attributes:
         lists: Evidence by question and state.
+        siblings: Passages of the same families that were not shown, where there are any.
         texts: Rendered passages by digest.
         calls: Made to a service.
     """
 
     lists: dict[Key, Evidence] = field(default_factory=dict)
+    siblings: dict[Key, Siblings] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     calls: int = 0
 
@@ -58,11 +63,14 @@ def retrieve(
     for number in (1, 2):
         made, settings = Pass(), collection.search
         calls = Calls(settings.base_url or collection.retriever, settings.tries, settings.deadline, PAUSE)
-        for question_id, state, hits in _lists(base, collection, questions, calls):
+        for question_id, state, hits, relatives in _lists(base, collection, questions, calls):
             documents = tuple(
                 _document(hit, rank, collection.characters, made.texts) for rank, hit in enumerate(hits, 1)
             )
             made.lists[question_id, state] = Evidence(question_id, state, documents)
+            if relatives:
+                siblings = tuple(_sibling(relative, collection.characters, made.texts) for relative in relatives)
+                made.siblings[question_id, state] = Siblings(question_id, state, siblings)
             progress(f"retrieval pass {number}", len(made.lists), len(questions) * states)
         made.calls = calls.made
         passes.append(made)
@@ -80,20 +88,33 @@ def _lists(base: Path, collection: Collection, questions: Sequence[tuple[str, st
         return deepresearch.retrieve(search, reach, questions, depth, calls)
     shards = [inputs.shard(base / name, collection.corpus_columns) for name in collection.shards]
     if kind == "replay":
-        return trec.replay({s: base / name for s, name in search.runs.items()}, shards, reach, questions, depth)
-    return fts.retrieve(shards, reach, questions, depth)
+        runs = {state: base / name for state, name in search.runs.items()}
+        return trec.replay(runs, shards, reach, questions, depth, collection.policies)
+    return fts.retrieve(shards, reach, questions, depth, collection.policies)
 
 
 def _document(hit: Hit, rank: int, characters: int, texts: dict[str, str]) -> Document:
+    digest = _kept(hit, characters, texts)
+    return Document(hit.passage.document_id, rank, hit.score, hit.passage.title, digest, hit.passage.family)
+
+
+def _sibling(relative: Relative, characters: int, texts: dict[str, str]) -> Sibling:
+    passage, score = relative.hit.passage, relative.hit.score
+    digest = _kept(relative.hit, characters, texts)
+    return Sibling(passage.document_id, passage.family, relative.of, relative.rank, score, passage.title, digest)
+
+
+def _kept(hit: Hit, characters: int, texts: dict[str, str]) -> str:
     text = rendered(hit.passage, characters)
     digest = sha256(text.encode())
     texts[digest] = text
-    return Document(hit.passage.document_id, rank, hit.score, hit.passage.title, digest, hit.passage.family)
+    return digest
 
 
 def differences(first: Pass, second: Pass) -> list[Problem]:
     """Where two passes differ: each list once, with the first rank that differs and what differs there."""
     faults = []
+    action = "Nothing was locked: the retriever is not repeatable; correct it first."
     for key, one in first.lists.items():
         other = second.lists[key]
         if one == other:
@@ -104,8 +125,13 @@ def differences(first: Pass, second: Pass) -> list[Problem]:
         if rank < len(pairs) and pairs[rank][0].document_id == pairs[rank][1].document_id:
             expected, found = _parted(*pairs[rank], first.texts, second.texts)
         faults.append(Problem("the two retrieval passes differ", expected, found,
-                              f"question {key[0]}, state {key[1]}, rank {rank + 1}",
-                              "Nothing was locked: the retriever is not repeatable; correct it first."))  # fmt: skip
+                              f"question {key[0]}, state {key[1]}, rank {rank + 1}", action))  # fmt: skip
+    for key in first.lists:
+        if (mine := first.siblings.get(key)) != (other_siblings := second.siblings.get(key)):
+            expected, found = (", ".join(d.document_id for d in s.documents) if s else "none"
+                               for s in (mine, other_siblings))  # fmt: skip
+            faults.append(Problem("the two retrieval passes differ in what is not shown", expected, found,
+                                  f"question {key[0]}, state {key[1]}", action))  # fmt: skip
     return faults
 
 

@@ -15,8 +15,10 @@ from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collection import Calls, Collection
 from audit_core.digests import sha256, sha256_file
 from audit_core.errors import InputError, Problem
-from audit_core.prompts import ANSWER_PROMPT, JUDGE_PROMPT, OUTCOME_PROMPT
+from audit_core.prompts import ANSWER_PROMPTS, JUDGE_PROMPT, OUTCOME_PROMPT
 from audit_core.protocol import Judge
+from audit_core.rules.aspects import ASPECT_RULES
+from audit_core.rules.passage_kind import PASSAGE_RULES
 
 LONGEST_FACTS = 65_536
 
@@ -29,8 +31,16 @@ def code_facts() -> dict[str, str]:
 
 
 def prompt_facts(collection: Collection) -> dict[str, str]:
-    """Digests of what generator and judge are shown, and of the offline judge's coefficients where it judges."""
-    found = {"answer": sha256(ANSWER_PROMPT.encode()), "judge": sha256(JUDGE_PROMPT.encode())}
+    """Digests of what generator and judge are shown, and of the offline judge's coefficients where it judges.
+
+    Refusal rules add the digests of their prompts, policies the names of the text rules that they follow.
+    """
+    found = {"answer": sha256(ANSWER_PROMPTS[""].encode()), "judge": sha256(JUDGE_PROMPT.encode())}
+    for policy in collection.policies.values():
+        if policy.refusal:
+            found[f"answer_{policy.refusal}"] = sha256(ANSWER_PROMPTS[policy.refusal].encode())
+        found |= {"aspects": ASPECT_RULES[0]} if policy.fan_out else {}
+        found |= {"passage_kind": PASSAGE_RULES[0]} if policy.drop_bibliography else {}
     if collection.outcome_judge:
         found["outcome"] = sha256(OUTCOME_PROMPT.encode())
     used = {calls.adapter for calls in (collection.judging, collection.second) if calls}

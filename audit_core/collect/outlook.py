@@ -66,11 +66,12 @@ def _answers(study: Study, collection: Collection, closed: set[str]) -> Iterable
         longest = 200 if "selection" not in closed else max(len(q.text or q.question_id) for q in study.questions())
         for state in study.protocol.states:
             shown = [passage] * collection.depth if collection.reach[state.name] else []
-            yield from [len(answer_prompt("x" * longest, shown))] * (collection.count * collection.repeats)
+            length = len(answer_prompt("x" * longest, shown, collection.refusal(state.name)))
+            yield from [length] * (collection.count * collection.repeats)
         return
     accepted = _accepted(study.path / ATTEMPTS)
     with closing(Passages(study)) as passages:
-        for key, prompt in planned(study, collection.repeats, passages):
+        for key, prompt in planned(study, collection, passages):
             if key not in accepted:
                 yield len(prompt())
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from audit_core import codec
 from audit_core.codec import Record
+from audit_core.collect.facts import prompt_facts
 from audit_core.collection import Collection, from_record
-from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError, Problem
-from audit_core.prompts import ANSWER_PROMPT
 from audit_core.protocol import Protocol, contradictions
 from audit_core.sources import Parent
 from audit_core.study import COLLECTION, GOLD, NONCE, QUESTIONS, Study
@@ -36,12 +35,12 @@ def adopt(base: Path, protocol: Protocol, collection: Collection) -> tuple[Proto
     parent = Study(base / collection.parent.path)
     parent.need("retrieval")
     record = _collection(parent)
-    prompts = record.get("prompts", {})
-    if prompts.get("answer") != sha256(ANSWER_PROMPT.encode()):
+    theirs = from_record(record)
+    shown, mine = record.get("prompts", {}), prompt_facts(theirs)
+    if any(shown.get(name) != digest for name, digest in mine.items() if name.startswith("answer")):
         raise GateError(
             Problem("the parent was asked with another prompt", "the prompt of this version", "another",
                     str(parent.path), "Freeze with the version of snapshot-audit that froze the parent."))  # fmt: skip
-    theirs = from_record(record)
     last = parent.chain[-1]
     taken = Parent(
         collection.parent.path, parent.protocol.study_id, parent.bundle, last.sha256, last.gate,
@@ -52,7 +51,7 @@ def adopt(base: Path, protocol: Protocol, collection: Collection) -> tuple[Proto
         selection_seed=theirs.selection_seed, shards=theirs.shards, reach=theirs.reach, retriever=theirs.retriever,
         depth=theirs.depth, characters=theirs.characters, exclude_file=theirs.exclude_file,
         question_columns=theirs.question_columns, gold_columns=theirs.gold_columns,
-        corpus_columns=theirs.corpus_columns, search=theirs.search, parent=taken,
+        corpus_columns=theirs.corpus_columns, search=theirs.search, policies=theirs.policies, parent=taken,
     )  # fmt: skip
     given = parent.protocol
     protocol = replace(

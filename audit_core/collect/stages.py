@@ -25,7 +25,8 @@ from audit_core.collect.progress import Progress, facts
 from audit_core.collect.senders import sender
 from audit_core.collection import SECOND, Collection, from_record, read_toml, to_record
 from audit_core.errors import GateError, InputError, Problem, StorageError
-from audit_core.protocol import Protocol
+from audit_core.model import Evidence, Siblings
+from audit_core.protocol import Protocol, attributions
 from audit_core.schedule import in_order
 from audit_core.study import (
     ATTEMPTS,
@@ -39,6 +40,7 @@ from audit_core.study import (
     PASSAGES,
     PRIMARY,
     QUESTIONS,
+    SIBLINGS,
     Study,
     attempts_of,
     begin_study,
@@ -186,7 +188,7 @@ def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress
     if collection.parent:
         parent = replication.open_parent(base, collection)
         theirs = parent.chain[locks.GATES.index("retrieval")].counts
-        counts = {name: theirs[name] for name in ("evidence", "passages")}
+        counts = {name: value for name, value in theirs.items() if name != "calls"}
         close_gate(study, "retrieval", replication.evidence(parent), counts, created=created)
         return
     frozen.check_unchanged(base, study.protocol, [*collection.shards, *collection.search.runs.values()])
@@ -194,14 +196,19 @@ def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress
     passes = evidence.retrieve(base, collection, asked, progress)
     place = {question_id: i for i, (question_id, _) in enumerate(asked)}
     ladder = {s.name: i for i, s in enumerate(study.protocol.states)}
-    first, second = (
-        sorted(made.lists.values(), key=lambda e: (place[e.question_id], ladder[e.state])) for made in passes
-    )
+
+    def position(item: Evidence | Siblings) -> tuple[int, int]:
+        return place[item.question_id], ladder[item.state]
+
+    first, second = (sorted(made.lists.values(), key=position) for made in passes)
+    siblings = sorted(passes[0].siblings.values(), key=position)
     texts, calls = passes[0].texts, sum(made.calls for made in passes)
-    counts = {"evidence": len(first), "passages": len(texts), **({"calls": calls} if calls else {})}
+    counts = {"evidence": len(first), "passages": len(texts)}
+    counts |= {name: value for name, value in (("siblings", len(siblings)), ("calls", calls)) if value}
     close_gate(study, "retrieval", {
         PRIMARY: map(codec.from_evidence, first), AUDIT: map(codec.from_evidence, second),
         PASSAGES: ({"sha256": key, "text": text} for key, text in sorted(texts.items())),
+        **({SIBLINGS: map(codec.from_siblings, siblings)} if siblings else {}),
     }, counts, created=created)  # fmt: skip
 
 
@@ -224,7 +231,7 @@ def answer_questions(
         Attempts(study.path / ATTEMPTS, study.chain[-1].sha256, new_run(), slots) as attempts,
     ):
         call_all(
-            planned(study, collection.repeats, passages),
+            planned(study, collection, passages),
             attempts,
             adapter,
             collection.generation,
@@ -394,6 +401,8 @@ def status(study: Study) -> dict[str, Any]:
         "next": next((g for g in (*STAGES, "results") if g not in gates), None),
         "cells": collection.count * len(study.protocol.states) * collection.repeats,
     }
+    if sentences := attributions(study.protocol):
+        found["differences"] = sentences
     if (path := study.path / ATTEMPTS).is_file():
         found |= facts(path, collection.generation, found["cells"])
     judge = study.protocol.primary_judge

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from audit_core import ledger
 from audit_core.codec import Record, encode
-from audit_core.study.files import AUDIT, PASSAGES, PRIMARY
+from audit_core.study.files import AUDIT, PASSAGES, PRIMARY, SIBLINGS
 from audit_core.study.reading import Study
 
-EVIDENCE = (PRIMARY, AUDIT, PASSAGES)
+EVIDENCE = (PRIMARY, AUDIT, PASSAGES, SIBLINGS)
 """Ledgers of the retrieval, in the order in which they are digested."""
 
 

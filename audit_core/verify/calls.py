@@ -100,7 +100,7 @@ class CallChecks(Contents):
         slots = Slots(ids, states, collection.repeats)
         requests = Requests(Slots(ids, states))
         with closing(Passages(study)) as passages:
-            for question_id, prompts in calls.surfaces(study, passages):
+            for question_id, prompts in calls.surfaces(study, collection, passages):
                 for state, prompt in prompts.items():
                     requests.add((question_id, state, 1), calls.request_of(collection.generation, prompt()))
         with self._tally(study, ATTEMPTS, collection.generation, slots, requests) as tally:

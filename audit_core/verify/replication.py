@@ -50,7 +50,7 @@ class ReplicationChecks(CallChecks):
             ("the parent's questions", noted.questions, digest(parent, [QUESTIONS])),
             ("the parent's evidence", noted.evidence, digest(parent, EVIDENCE)),
             ("the gold seal", self.protocol.gold_commit, parent.protocol.gold_commit),
-            ("the prompt", record.get("prompts", {}).get("answer"), theirs.get("prompts", {}).get("answer")),
+            ("the prompts", _prompts(record), _prompts(theirs)),
             ("the ladder", self.protocol.states, parent.protocol.states),
             ("the endpoints", self.protocol.endpoints, parent.protocol.endpoints),
         ):
@@ -59,3 +59,8 @@ class ReplicationChecks(CallChecks):
     def _agree(self, what: str, expected: object, found: object) -> None:
         if expected != found:
             self._fail("C21", f"Not equal: {what} (noted {str(expected)[:16]}…, found {str(found)[:16]}…).")
+
+
+def _prompts(record: Record) -> Record:
+    """Digests of the prompts for answers; a judge may have another one."""
+    return {name: value for name, value in record.get("prompts", {}).items() if name.startswith("answer")}

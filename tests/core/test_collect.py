@@ -153,14 +153,15 @@ def test_nested_states_equal_separately_built_indexes() -> None:
     questions = [(f"q{i}", " ".join(rng.choices(words, k=4)) + "?") for i in range(40)]
     reach = {"n0": 0, "n1": 1, "n3": 3, "n7": 7}
     nested = {
-        (q, s): [(h.passage.document_id, h.score) for h in hits] for q, s, hits in retrieve(shards, reach, questions, 8)
+        (q, s): [(h.passage.document_id, h.score) for h in hits]
+        for q, s, hits, _ in retrieve(shards, reach, questions, 8)
     }
     assert {s for _, s in nested} == {"n1", "n3", "n7"}
     for state, count in reach.items():
         if count:
             alone = retrieve(shards[:count], {state: count}, questions, 8)
             whole = retrieve([[p for shard in shards[:count] for p in shard]], {state: 1}, questions, 8)
-            for (q, _, one), (_, _, other) in zip(alone, whole, strict=True):
+            for (q, _, one, _), (_, _, other, _) in zip(alone, whole, strict=True):
                 assert nested[q, state] == [(h.passage.document_id, h.score) for h in one]
                 assert nested[q, state] == [(h.passage.document_id, h.score) for h in other]
 
@@ -168,7 +169,7 @@ def test_nested_states_equal_separately_built_indexes() -> None:
 def test_equal_scores_stand_in_the_order_of_the_corpus() -> None:
     first = [Passage(f"d{i}", "", "", f"the fee is {word} euros") for i, word in ((7, "six"), (3, "ten"), (9, "two"))]
     second = [Passage(f"e{i}", "", "", f"the fee is {word} euros") for i, word in ((5, "one"), (1, "six"), (0, "nil"))]
-    found = {s: hits for _, s, hits in retrieve([first, second], {"n1": 1, "n2": 2}, [("q", "fee euros?")], 5)}
+    found = {s: hits for _, s, hits, _ in retrieve([first, second], {"n1": 1, "n2": 2}, [("q", "fee euros?")], 5)}
     assert [h.passage.document_id for h in found["n1"]] == ["d7", "d3", "d9"]
     assert [h.passage.document_id for h in found["n2"]] == ["d7", "d3", "d9", "e5", "e0"], "a text is held once"
     assert len({h.score for h in found["n2"]}) == 1
