@@ -14,6 +14,7 @@ from audit_core.collect.caller import call_all, new_run
 from audit_core.collect.progress import Progress
 from audit_core.collect.senders import sender
 from audit_core.collect.stages import Quiet, frozen_of
+from audit_core.collection import Collection
 from audit_core.errors import GateError, InputError, Problem
 from audit_core.model import Cell
 from audit_core.study import ATTEMPTS, RESULTS, Study
@@ -79,7 +80,7 @@ def probe(
                     "A probe comes after the results, so that it cannot change them: snapshot-audit run.")
         )  # fmt: skip
     with closing(Passages(study)) as passages:
-        prompt, before = _cell(study, question_id, state, passages)
+        prompt, before = _cell(study, collection, question_id, state, passages)
     number = _open(study, question_id, state)
     path = probes.place(study, number) / probes.CALLS
     slots = probes.slots(question_id, state)
@@ -96,14 +97,17 @@ def probe(
     return Asked(done, probes.answers(study, done), before)
 
 
-def _cell(study: Study, question_id: str, state: str, passages: Passages) -> tuple[str, list[Cell]]:
+def _cell(
+    study: Study, collection: Collection, question_id: str, state: str, passages: Passages
+) -> tuple[str, list[Cell]]:
     """The frozen prompt of a cell, and its own answers."""
     states = [s.name for s in study.protocol.states]
     if state not in states:
         raise InputError(
             Problem("no such state", ", ".join(states), state[:80], "--state", "Name a state of the study.")
         )  # fmt: skip
-    prompt = next((made[state]() for key, made in calls.surfaces(study, passages) if key == question_id), None)
+    surfaces = calls.surfaces(study, collection, passages)
+    prompt = next((made[state]() for key, made in surfaces if key == question_id), None)
     if prompt is None:
         raise InputError(Problem("no such question", "an id of the study", question_id[:80], str(study.path),
                                  "Ids are matched to the letter."))  # fmt: skip

@@ -62,9 +62,9 @@ class ProbeChecks(ReplicationChecks):
         """Digest of the request that the protocol and the evidence give; empty where there is no such cell."""
         record = codec.decode((study.path / COLLECTION).read_bytes().removesuffix(b"\n"))
         record.pop("prompts", None)
-        settings = from_record(record).generation
+        collection = from_record(record)
         with closing(Passages(study)) as passages:
-            for question_id, prompts in calls.surfaces(study, passages):
+            for question_id, prompts in calls.surfaces(study, collection, passages):
                 if question_id == probe.question_id and probe.state in prompts:
-                    return sha256(canonical(calls.request_of(settings, prompts[probe.state]())))
+                    return sha256(canonical(calls.request_of(collection.generation, prompts[probe.state]())))
         return ""

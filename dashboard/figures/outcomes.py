@@ -55,7 +55,8 @@ def outcome_bars(states: Sequence[Outcomes], palette: Palette) -> go.Figure:
         84 + 46 * len(states),
         traces,
         x={"range": [0, 100.5], "tickvals": [0, 25, 50, 75, 100], "ticktext": ["0", "25", "50", "75", "100%"]},
-        y={"autorange": "reversed", "showgrid": False, "tickfont": {"color": palette.ink, "size": 14}, "ticksuffix": "  "},
+        y={"autorange": "reversed", "showgrid": False, "tickfont": {"color": palette.ink, "size": 14},
+           "ticksuffix": "  "},
         legend=True,
     )  # fmt: skip
     return figure.update_layout(barmode="stack", bargap=0.42)
