@@ -1,9 +1,11 @@
-"""Whether an answer answers, answers a part and notes the gap, or refuses: the rule ``clauses/1``.
+"""Whether an answer answers, answers a part and notes the gap, or refuses: the rule ``clauses/1``, for English.
 
-The answer is folded (case, quotes, white space) and cut into clauses at ends of sentences and lines, at semicolons, and
-before *but*, *however*, *although*, *though*. A clause refuses where it is an UNKNOWN text of the study or holds one of
-the rule's refusals as whole words; it notes a gap where it holds one of the rule's gaps; any other clause of two words
-or more, or with a digit, is content.
+The answer is folded (case, quotes, *n't*, white space) and cut into clauses: at ends of sentences and lines, at
+semicolons, before *but*, *however*, *although*, *though*, *while*, *whereas* and a comma with *and*, and at the comma
+that ends a clause which opens with *although*, *while*, *as* or *since*. A clause refuses where it is an UNKNOWN text
+of the study or holds one of the rule's refusals; it notes a gap where it holds one of the rule's gaps; *please …*,
+*sorry* and what the passages are about instead are courtesy; any other clause of two words or more, or with a digit, is
+content.
 
 | the answer | outcome |
 |---|---|
@@ -12,40 +14,78 @@ or more, or with a digit, is content.
 | has such clauses and no content | refused |
 | has a gap and content, and no refusal | partial |
 | has a refusal and content | partial, and not certain: a judge decides where there is one |
+
+`phrases` says how a text of the rule is written. *Refunds are not given* is an answer and *The passages give no refund* is
+none, so most shipped gaps name a source.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from audit_core.model import AnswerOutcome
+from audit_core.rules.phrases import folded, needed, pattern
 
 OUTCOME_RULES = ("clauses/1",)
+_TELL = (
+    "[explicitly|directly|specifically|clearly|actually|appear to|seem to|currently]? "
+    "[mention|say|state|specify|provide|contain|describe|include|discuss|give|cover|address|explain|indicate|tell|reveal"
+    "|answer|list|name|support|report|detail|clarify|offer|define|show|identify]"
+)
+_TOLD = (
+    "[mentioned|said|stated|specified|provided|contained|described|included|discussed|given|covered|addressed"
+    "|explained|indicated|answered|listed|named|found|available|present|reported|detailed|defined]"
+)
+_SOUGHT = "[information|answer|evidence|passage|passages|document|documents|context|details|mention|data|results]"
+_UNABLE = "[cannot|can not|could not|am unable to|was unable to|am not able to|was not able to]"
 REFUSALS = (
-    "i cannot answer", "i can't answer", "cannot be answered", "can not be answered", "can't be answered",
-    "unable to answer", "not able to answer", "i don't know", "i do not know", "i'm not sure", "i am not sure",
-    "unanswerable", "no answer", "i'm sorry", "i am sorry", "i apologize", "i cannot help", "i can't help",
-    "insufficient information", "not enough information", "no relevant information", "couldn't find", "could not find",
+    "^i do not know", "^i am not sure", "^i have no [information|answer|data|evidence]",
+    f"^i {_UNABLE} [answer|help|find|determine|provide|locate|tell|say|confirm|identify]",
+    "^i [did|do] not [find|see] [any|a|the|enough]",
+    "^i do not have [enough|any|sufficient|that|the|specific|access|information]",
+    "^[unable to|not able to|cannot|could not] [answer|find|determine|locate]",
+    "[cannot|can not|could not] be answered", "[cannot|can not|could not] be determined [from|with|based|using]",
+    "[cannot|can not|could not] be determined$", "not possible to [answer|determine|say|tell]",
+    "^unanswerable$", "[is|question] unanswerable",
+    "^no answer$", "^no answer [is|was|can|could|in|to|found|given|available]",
+    "[insufficient|not enough] [information|evidence|context|data|details]",
+    "[information|evidence|context|data|{source}] [provided]? [is|are] [insufficient|not sufficient]",
+    "^[there is|there are]? no [relevant|matching|supporting] "
+    "[information|passages|documents|results|context|evidence]",
+    f"[could not|unable to|not able to] find * {_SOUGHT}",
+    "^[n/a|not applicable|not found|not available|not provided|no information|no data|no information available]$",
 )  # fmt: skip
 """Texts that say that there is no answer."""
 GAPS = (
-    "not in the passages", "not in the passage", "not in the context", "not in the documents", "not mentioned",
-    "not specified", "not stated", "not provided", "not given", "not available", "not covered", "not found",
-    "does not mention", "do not mention", "doesn't mention", "don't mention", "does not say", "do not say",
-    "does not specify", "do not specify", "does not provide", "do not provide", "does not contain", "do not contain",
-    "does not describe", "do not describe", "no information", "no details", "no mention",
+    f"{{source}} [provided|given|retrieved|above|available|here]? [do|does|did] not {_TELL}",
+    f"{{source}} [about|on|for|from|in] * [do|does|did] not {_TELL}",
+    "{source} [provided|given|retrieved|above]? "
+    "[make|makes|contain|contains|have|has|give|gives|provide|provides|offer] no",
+    "{source} [are|is|remain|remains] silent", "[none|neither] of the * {source}", f"[no|neither] {{source}} {_TELL}",
+    "[nothing|nowhere] in the * {source}", f"no {_SOUGHT} * in the * {{source}}",
+    f"not * {_TOLD} [in|by|within|anywhere in] * {{source}}", "not in the * {source}", "not part of the * {source}",
+    "[not|never] [mentioned|stated|specified|described|discussed|addressed|disclosed]$",
+    "no [information|details|mention|data|indication] [is|was|are|were]? "
+    "[about|on|regarding|of|for|available|given|provided|found|as to|whether|concerning]",
+    f"[information|details|data|answer] [is|are]? not {_TOLD}$",
 )  # fmt: skip
 """Texts that say that something is missing."""
 
-_CLAUSE = re.compile(r"(?<=[.!?])\s+|[;\n]+|,?\s+(?=(?:but|however|although|though)\b)")
-_QUOTES = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"'})
+_SUBORDINATE = re.compile(r"^(?:although|though|even though|while|whereas|as|since|because)\b[^,]*,\s+")
+_CLAUSE = re.compile(
+    r"(?<=[.!?])\s+|[;\n]+|,?\s+(?=(?:but|however|although|though|whereas)\b)|,\s+(?=(?:while|and)\b)"
+    r"|\s+(?=and (?:i|there is|there are|no|it is|they do)\b)"
+)
 _WORD = re.compile(r"\w+")
-_RUN = re.compile(r"[^\s'\"]+")
-"""Letters that folding changes in case only."""
+_COURTESY = re.compile(
+    r"^(?:(?:i am |we are )?(?:very )?sorry|i apologi[sz]e|unfortunately|please\b.*|let me know\b.*"
+    r"|if you (?:have|can|could)\b.*"
+    r"|the .*\b(?:only|instead|focus(?:es)? on|are about|is about|deals? with|relates? to|talks? about)\b.*)$"
+)
+_SOURCE = pattern(("{source}",))
+_THEY = re.compile(r"^(?:and |but |however,? )?(?:they|it)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +121,14 @@ class Reading:
 ANSWERED = Reading("answered")
 
 
-def folded(text: str) -> str:
-    """Case, quotes and runs of spaces made one; line ends kept, because they end clauses."""
-    lines = text.translate(_QUOTES).casefold().split("\n")
-    return "\n".join(" ".join(line.split()) for line in lines).strip()
+def clauses(text: str) -> list[str]:
+    """The clauses of a folded text, without punctuation around them."""
+    found = []
+    for clause in _CLAUSE.split(text):
+        opening = _SUBORDINATE.match(clause)
+        pieces = (clause[: opening.end()], clause[opening.end() :]) if opening else (clause,)
+        found += [bare for piece in pieces if (bare := piece.strip(" .!?,:\"'()*-"))]
+    return found
 
 
 def read(answer: str, unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Reading:
@@ -95,66 +139,46 @@ def read(answer: str, unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Read
         unknown_texts: Answers of the study that count as UNKNOWN, ignoring case.
         rule: The study's.
     """
-    return reader(unknown_texts, rule)(answer)
+    texts = _compiled(unknown_texts, rule)
+    text = folded(answer)
+    if not text:
+        return Reading("refused", "empty")
+    if text in texts.unknown:
+        return Reading("refused", answer.strip())
+    if texts.cues.isdisjoint(_WORD.findall(text)):
+        return ANSWERED
+    refusal = gap = ""
+    content = named = False
+    for clause in clauses(text):
+        pointed = _THEY.sub("the passages", clause) if named else clause
+        named |= bool(_SOURCE.search(clause))
+        if clause in texts.unknown:
+            refusal = refusal or clause
+        elif found := texts.refusing.search(pointed):
+            refusal = refusal or found[0].strip(" ,:")
+        elif found := texts.missing.search(pointed):
+            gap = gap or found[0]
+        elif not _COURTESY.match(clause):
+            content |= len(_WORD.findall(clause)) > 1 or any(map(str.isdigit, clause))
+    if not refusal and not gap:
+        return ANSWERED
+    if not content:
+        return Reading("refused", refusal or gap)
+    return Reading("partial", refusal or gap, not refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    refusing: re.Pattern[str]
+    missing: re.Pattern[str]
+    unknown: frozenset[str]
+    cues: frozenset[str]
 
 
 @lru_cache(maxsize=64)
-def reader(unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Callable[[str], Reading]:
-    """`read` for many answers of one study."""
+def _compiled(unknown_texts: tuple[str, ...], rule: OutcomeRule) -> _Compiled:
     unknown = frozenset(map(folded, unknown_texts))
-    refusing, missing = _pattern(rule.refusals), _pattern(rule.gaps)
-    groups = _groups({folded(text) for text in (*unknown_texts, *rule.refusals, *rule.gaps) if text.strip()})
-
-    def outcome(answer: str) -> Reading:
-        # nearly all answers have no word of the rule; they are told by a few letters, before anything is cut
-        plain = answer.casefold()
-        near = [texts for sign, texts in groups if sign in plain]
-        if not near and answer.strip():
-            return ANSWERED
-        text = folded(answer)
-        if not text:
-            return Reading("refused", "empty")
-        if text in unknown:
-            return Reading("refused", answer.strip())
-        if not any(part in text for texts in near for part in texts):
-            return ANSWERED
-        refusal = gap = ""
-        content = False
-        for clause in _CLAUSE.split(text):
-            bare = clause.strip(" .!?,:\"'")
-            if bare in unknown:
-                refusal = refusal or bare
-            elif found := refusing.search(clause):
-                refusal = refusal or found[0]
-            elif found := missing.search(clause):
-                gap = gap or found[0]
-            else:
-                content |= len(_WORD.findall(clause)) > 1 or any(map(str.isdigit, clause))
-        if not refusal and not gap:
-            return ANSWERED
-        if not content:
-            return Reading("refused", refusal or gap)
-        return Reading("partial", refusal or gap, not refusal)
-
-    return outcome
-
-
-def _pattern(texts: tuple[str, ...]) -> re.Pattern[str]:
-    words = sorted((re.escape(folded(text)) for text in texts if text.strip()), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)" if words else r"(?!)")
-
-
-def _groups(texts: set[str]) -> list[tuple[str, list[str]]]:
-    """The texts by a few letters that stand in each of a group: an answer that lacks those holds none of them."""
-    signs = {}
-    for text in texts:
-        longest = sorted(_RUN.findall(text), key=len)[-3:]  # short ones stand in any answer
-        cut = {run[i : i + 3] for run in longest for i in range(max(len(run) - 2, 1))} or {""}
-        signs[text] = {sign for sign in cut if len(sign) == max(map(len, cut))}
-    groups: list[tuple[str, list[str]]] = []
-    while signs:
-        counts = Counter(sorted(sign for found in signs.values() for sign in found))
-        best = counts.most_common(1)[0][0]
-        groups.append((best, sorted(text for text, found in signs.items() if best in found)))
-        signs = {text: found for text, found in signs.items() if best not in found}
-    return groups
+    # Most answers hold no word that any text needs, and need not be cut into clauses.
+    cues = {word for text in (*rule.refusals, *rule.gaps) for word in needed(text)}
+    cues |= {word for text in unknown for word in _WORD.findall(text)[:1]}
+    return _Compiled(pattern(rule.refusals), pattern(rule.gaps), unknown, frozenset(cues))
