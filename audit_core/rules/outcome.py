@@ -15,7 +15,7 @@ content.
 | has a gap and content, and no refusal | partial |
 | has a refusal and content | partial, and not certain: a judge decides where there is one |
 
-`phrases` says how a text of the rule is written. *Refunds are not given* is an answer and *The passages give no refund* is
+`phrases` says how a text of the rule is written. *Refunds are not given* is an answer, *The passages give no refund* is
 none, so most shipped gaps name a source.
 """
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from audit_core.model import AnswerOutcome
-from audit_core.rules.phrases import folded, needed, pattern
+from audit_core.rules.phrases import SOURCES, folded, needed, pattern
 
 OUTCOME_RULES = ("clauses/1",)
 _TELL = (
@@ -38,18 +38,24 @@ _TOLD = (
     "[mentioned|said|stated|specified|provided|contained|described|included|discussed|given|covered|addressed"
     "|explained|indicated|answered|listed|named|found|available|present|reported|detailed|defined]"
 )
+_TELLS = (
+    "[mentions|says|states|specifies|provides|contains|describes|includes|discusses|gives|covers|addresses|explains"
+    "|indicates|answers|lists|names|supports|reports|details|offers|defines|shows|makes|has]"
+)
 _SOUGHT = "[information|answer|evidence|passage|passages|document|documents|context|details|mention|data|results]"
-_UNABLE = "[cannot|can not|could not|am unable to|was unable to|am not able to|was not able to]"
+_UNABLE = "[cannot|can not|could not|am unable to|was unable to|am not able to|was not able to|are unable to]"
+_FROM = "[from|with|by the|by these|by any|based|using|given|on the|in the]"
 REFUSALS = (
-    "^i do not know", "^i am not sure", "^i have no [information|answer|data|evidence]",
-    f"^i {_UNABLE} [answer|help|find|determine|provide|locate|tell|say|confirm|identify]",
-    "^i [did|do] not [find|see] [any|a|the|enough]",
-    "^i do not have [enough|any|sufficient|that|the|specific|access|information]",
+    "^[i|we] do not know", "^i am not sure", "^[i|we] have no [information|answer|data|evidence]",
+    f"^[i|we] {_UNABLE} [answer|help|find|determine|provide|locate|tell|say|confirm|identify]",
+    "^[i|we] [did|do] not [find|see] [any|a|the|enough]",
+    "^[i|we] do not have [enough|any|sufficient|that|the|specific|access|information]",
     "^[unable to|not able to|cannot|could not] [answer|find|determine|locate]",
-    "[cannot|can not|could not] be answered", "[cannot|can not|could not] be determined [from|with|based|using]",
-    "[cannot|can not|could not] be determined$", "not possible to [answer|determine|say|tell]",
-    "^unanswerable$", "[is|question] unanswerable",
-    "^no answer$", "^no answer [is|was|can|could|in|to|found|given|available]",
+    f"[cannot|can not|could not] be [answered|determined] {_FROM}",
+    "[cannot|can not|could not] be [answered|determined]$",
+    "question * [cannot|can not|could not] be answered", "not possible to [answer|determine|say|tell]",
+    "^[unanswerable|not answerable]$", "[is|question] unanswerable", f"not answerable {_FROM}",
+    "^no answer$", "^no answer [is|was|can be|could be]? [found|given|available|possible|in the|to this|to the]",
     "[insufficient|not enough] [information|evidence|context|data|details]",
     "[information|evidence|context|data|{source}] [provided]? [is|are] [insufficient|not sufficient]",
     "^[there is|there are]? no [relevant|matching|supporting] "
@@ -61,11 +67,12 @@ REFUSALS = (
 GAPS = (
     f"{{source}} [provided|given|retrieved|above|available|here]? [do|does|did] not {_TELL}",
     f"{{source}} [about|on|for|from|in] * [do|does|did] not {_TELL}",
-    "{source} [provided|given|retrieved|above]? "
-    "[make|makes|contain|contains|have|has|give|gives|provide|provides|offer] no",
-    "{source} [are|is|remain|remains] silent", "[none|neither] of the * {source}", f"[no|neither] {{source}} {_TELL}",
-    "[nothing|nowhere] in the * {source}", f"no {_SOUGHT} * in the * {{source}}",
+    f"{{source}} [provided|given|retrieved|above]? [{_TELL}|{_TELLS}|have|make] [no|nothing|neither|none]",
+    "{source} [are|is|remain|remains] silent", "[none|neither] of the * {source}",
+    f"[no|neither] {{source}} [{_TELL}|{_TELLS}]", "[nothing|nowhere] in the * {source}",
+    f"no {_SOUGHT} * in the * {{source}}", f"no * [is|are|was|were] {_TOLD} in the * {{source}}",
     f"not * {_TOLD} [in|by|within|anywhere in] * {{source}}", "not in the * {source}", "not part of the * {source}",
+    "[unclear|not clear] from the * {source}", "[is|are] not any [information|details|mention|data]",
     "[not|never] [mentioned|stated|specified|described|discussed|addressed|disclosed]$",
     "no [information|details|mention|data|indication] [is|was|are|were]? "
     "[about|on|regarding|of|for|available|given|provided|found|as to|whether|concerning]",
@@ -76,11 +83,11 @@ GAPS = (
 _SUBORDINATE = re.compile(r"^(?:although|though|even though|while|whereas|as|since|because)\b[^,]*,\s+")
 _CLAUSE = re.compile(
     r"(?<=[.!?])\s+|[;\n]+|,?\s+(?=(?:but|however|although|though|whereas)\b)|,\s+(?=(?:while|and)\b)"
-    r"|\s+(?=and (?:i|there is|there are|no|it is|they do)\b)"
+    rf"|\s+(?=and (?:i|there is|there are|no|it is|they do|the (?:{'|'.join(SOURCES)}))\b)"
 )
 _WORD = re.compile(r"\w+")
 _COURTESY = re.compile(
-    r"^(?:(?:i am |we are )?(?:very )?sorry|i apologi[sz]e|unfortunately|please\b.*|let me know\b.*"
+    r"^(?:unfortunately, )?(?:(?:i am |we are )?(?:very )?sorry|i apologi[sz]e|unfortunately|please\b.*|let me know\b.*"
     r"|if you (?:have|can|could)\b.*"
     r"|the .*\b(?:only|instead|focus(?:es)? on|are about|is about|deals? with|relates? to|talks? about)\b.*)$"
 )

@@ -53,7 +53,8 @@ _REFERENCES = re.compile(
 )
 _CONTENTS = re.compile(
     r"^\W*(?:(?:table of |list of )?(?:contents|figures|tables)|on this page"
-    r"|in this (?:chapter|section|article|document)|inhalt(?:sverzeichnis)?|table des matières|sommaire|índice|indice)\W*$",
+    r"|in this (?:chapter|section|article|document)|inhalt(?:sverzeichnis)?|table des matières|sommaire|índice"
+    r"|indice)\W*$",
     re.I,
 )
 _MARKS = re.compile(

@@ -1,9 +1,9 @@
 """Texts that a rule looks for, as a person writes them in a protocol.
 
 A text is looked for as whole words, ignoring case, quotes and *n't* for *not*. ``*`` stands for up to three words,
-``[a|b]`` for either and ``[a|b]?`` for either or none, ``{source}`` for a word of `SOURCES`; a ``^`` before it binds it to
-the beginning of a clause or a comma or colon in it (after *but*, *so* and the like), a ``$`` after it to the end of a
-clause. All else stands for itself, also brackets that are not closed.
+``[a|b]`` for either and ``[a|b]?`` for either or none, ``{source}`` for a word of `SOURCES`; a ``^`` before it binds it
+to the beginning of a clause or a comma or colon in it (after *but*, *so* and the like), a ``$`` after it to the end of
+a clause. All else stands for itself, also brackets that are not closed.
 """
 
 from __future__ import annotations
