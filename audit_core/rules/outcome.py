@@ -22,8 +22,9 @@ none, so most shipped gaps name a source.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from audit_core.model import AnswerOutcome
 from audit_core.rules.phrases import SOURCES, folded, needed, pattern
@@ -146,7 +147,28 @@ def read(answer: str, unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Read
         unknown_texts: Answers of the study that count as UNKNOWN, ignoring case.
         rule: The study's.
     """
-    texts = _compiled(unknown_texts, rule)
+    return reader(unknown_texts, rule)(answer)
+
+
+@lru_cache(maxsize=64)
+def reader(unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Callable[[str], Reading]:
+    """`read` for many answers of one study."""
+    unknown = frozenset(map(folded, unknown_texts))
+    # Most answers hold no word that any text needs, and need not be cut into clauses.
+    cues = {word for text in (*rule.refusals, *rule.gaps) for word in needed(text)}
+    cues |= {word for text in unknown for word in _WORD.findall(text)[:1]}
+    return partial(_read, _Texts(pattern(rule.refusals), pattern(rule.gaps), unknown, frozenset(cues)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    refusing: re.Pattern[str]
+    missing: re.Pattern[str]
+    unknown: frozenset[str]
+    cues: frozenset[str]
+
+
+def _read(texts: _Texts, answer: str) -> Reading:
     text = folded(answer)
     if not text:
         return Reading("refused", "empty")
@@ -172,20 +194,3 @@ def read(answer: str, unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Read
     if not content:
         return Reading("refused", refusal or gap)
     return Reading("partial", refusal or gap, not refusal)
-
-
-@dataclass(frozen=True, slots=True)
-class _Compiled:
-    refusing: re.Pattern[str]
-    missing: re.Pattern[str]
-    unknown: frozenset[str]
-    cues: frozenset[str]
-
-
-@lru_cache(maxsize=64)
-def _compiled(unknown_texts: tuple[str, ...], rule: OutcomeRule) -> _Compiled:
-    unknown = frozenset(map(folded, unknown_texts))
-    # Most answers hold no word that any text needs, and need not be cut into clauses.
-    cues = {word for text in (*rule.refusals, *rule.gaps) for word in needed(text)}
-    cues |= {word for text in unknown for word in _WORD.findall(text)[:1]}
-    return _Compiled(pattern(rule.refusals), pattern(rule.gaps), unknown, frozenset(cues))
