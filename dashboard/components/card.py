@@ -311,7 +311,7 @@ def _evidence(view: View) -> str:
                                         and c["answer"] and not c["unknown"]))
                for kind, state in zip(view.names, (view.old, view.new), strict=True)}
     both = [text for texts in answers.values() for text in texts]
-    held = any(r.document["passage_text"] is not None for r in (*old, *new))
+    held = any(r.passage.text is not None for r in (*old, *new))
     button = (f'<button data-action="evidence">{"excerpts" if view.full_evidence else "full text"} '
               "<kbd>v</kbd></button>" if held else '<span class="small mut">ids only, without passages</span>')
     tables = "".join(

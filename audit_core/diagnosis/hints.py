@@ -6,57 +6,22 @@ rules see identifiers, ranks, scores and words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from audit_core.model import Dossier, Evidence
+from audit_core.diagnosis.lists import Names, Order, Ranked, compared, identical, order
+from audit_core.diagnosis.siblings import Unshown
 from audit_core.rules.aspects import parts
 from audit_core.rules.coverage import Aspect, covered, held
 from audit_core.rules.passage_kind import PassageReading, kind_of
-from audit_core.rules.shown import Shown, shown, source_of
+from audit_core.rules.shown import Shown
 
-Fate = Literal["kept", "moved", "lost", "gained"]
-Order = Literal["same", "another order", "different"]
 HintKind = Literal[
     "identical", "another order", "tie", "no body text", "part without support", "part only named", "part lost",
     "part gained",
 ]  # fmt: skip
-Names = tuple[str, str]
-"""What the two lists are called: old and new, two repeats, or A and B while a question is masked."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One passage of a list.
-
-    Attributes:
-        passage: As it was shown.
-        fate: What became of it towards the other list.
-        elsewhere: Its rank in the other list; None where it is not there.
-        twice: True where the same document stands higher in this list already; overlap counts it once.
-    """
-
-    passage: Shown
-    fate: Fate
-    elsewhere: int | None
-    twice: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Unshown:
-    """A passage that exists and was not shown, although it belongs to one that was.
-
-    Attributes:
-        passage: Its ``rank`` is 0 where none is known.
-        of: Shown document that it is a sibling of.
-        seen: How it is known, in words.
-    """
-
-    passage: Shown
-    of: str
-    seen: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,97 +108,10 @@ def diagnose(
     sides = compared(old, new)
     ordered = tuple(sorted(unshown, key=lambda item: (not item.passage.rank, item.passage.rank)))
     found = Diagnosis(
-        names, *sides, _order(old, new), _identical(old, new), tuple(_ties((old, new), ordered)),
+        names, *sides, order(old, new), identical(old, new), tuple(_ties((old, new), ordered)),
         tuple(kinds.items()), ordered, aspects, (),
     )  # fmt: skip
     return replace(found, hints=tuple(_hints(found)))
-
-
-def compared(old: Sequence[Shown], new: Sequence[Shown]) -> tuple[tuple[Ranked, ...], tuple[Ranked, ...]]:
-    """Both lists in rank order, each passage with its fate."""
-    return _side(old, _ranks(new), "lost"), _side(new, _ranks(old), "gained")
-
-
-def sentence(old: Sequence[Ranked], new: Sequence[Ranked], names: Names = ("old", "new")) -> str:
-    """The comparison in words."""
-    if not old and not new:
-        return "No documents were retrieved in either state."
-    number = {fate: sum(r.fate == fate and not r.twice for r in side) for side, fate in
-              ((old, "kept"), (old, "moved"), (old, "lost"), (new, "gained"))}  # fmt: skip
-    if not number["moved"] + number["lost"] + number["gained"]:
-        return f"The same {number['kept']} documents in the same order."
-    if not number["lost"] + number["gained"]:
-        return f"The same {number['kept'] + number['moved']} documents, {number['moved']} of them at another rank."
-    return (f"{number['kept'] + number['moved']} in both ({number['moved']} moved), "
-            f"{number['lost']} only in {names[0]}, {number['gained']} only in {names[1]}.")  # fmt: skip
-
-
-def siblings_of(
-    dossier: Dossier, states: Iterable[str], text_of: Callable[[str], str], others: Iterable[Evidence] = ()
-) -> tuple[Unshown, ...]:
-    """Passages that were not shown in the states although they belong to a family or document that was.
-
-    Args:
-        dossier: Of the question; its siblings where the study keeps them, else what its other evidence shows.
-        states: Those compared.
-        text_of: Text of a passage by its digest.
-        others: Evidence of other questions to look through as well.
-    """
-    states = tuple(states)
-    here = [item for item in dossier.evidence if item.state in states]
-    there = {document.document_id for item in here for document in item.documents}
-    found: dict[str, Unshown] = {}
-    kept = [item for item in dossier.siblings if item.state in states]
-    for known in kept:
-        for s in known.documents:
-            if s.document_id not in there | found.keys():
-                text = None if s.passage is None else text_of(s.passage)
-                passage = Shown(s.document_id, s.rank or 0, text, s.title, s.score, s.family, s.passage)
-                found[s.document_id] = Unshown(passage, s.of, f"in the corpus of {known.state}")
-    if kept:
-        return tuple(found.values())
-    families = {document.family: document.document_id for item in here for document in item.documents}
-    sources = {source_of(document_id): document_id for document_id in there}
-    for item in (*(item for item in dossier.evidence if item.state not in states), *others):
-        for passage in shown(item, text_of):
-            own = families.get(passage.family) if passage.family else None
-            of = own or sources.get(source_of(passage.document_id))
-            if of and passage.document_id not in there | found.keys():
-                unranked = replace(passage, rank=0, score=None)
-                found[passage.document_id] = Unshown(unranked, of, f"shown in {item.state}")
-    return tuple(found.values())
-
-
-def _ranks(passages: Sequence[Shown]) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for passage in passages:
-        ranks.setdefault(passage.document_id, passage.rank)
-    return ranks
-
-
-def _side(passages: Sequence[Shown], other: dict[str, int], absent: Fate) -> tuple[Ranked, ...]:
-    own = _ranks(passages)
-    side = []
-    for passage in passages:
-        rank = other.get(passage.document_id)
-        fate: Fate = absent if rank is None else "kept" if rank == passage.rank else "moved"
-        side.append(Ranked(passage, fate, rank, own[passage.document_id] != passage.rank))
-    return tuple(side)
-
-
-def _order(old: Sequence[Shown], new: Sequence[Shown]) -> Order:
-    a, b = [p.document_id for p in old], [p.document_id for p in new]
-    return "same" if a == b else "another order" if sorted(a) == sorted(b) else "different"
-
-
-def _identical(old: Sequence[Shown], new: Sequence[Shown]) -> bool | None:
-    """Ids, order, rendered texts and scores; what is equal without a text is not known to be."""
-    if [(p.document_id, p.rank, p.score) for p in old] != [(p.document_id, p.rank, p.score) for p in new]:
-        return False
-    kept = [(a.passage or a.text, b.passage or b.text) for a, b in zip(old, new, strict=True)]
-    if any(None not in pair and pair[0] != pair[1] for pair in kept):
-        return False
-    return None if any(None in pair for pair in kept) else True
 
 
 def _ties(lists: Sequence[Sequence[Shown]], unshown: Sequence[Unshown]) -> Iterable[Tie]:
@@ -248,7 +126,7 @@ def _ties(lists: Sequence[Sequence[Shown]], unshown: Sequence[Unshown]) -> Itera
 
 
 def _hints(found: Diagnosis) -> Iterable[Hint]:
-    alike = [r.passage for r in found.old] == [r.passage for r in found.new]
+    alike = {r.passage.document_id for r in found.old} == {r.passage.document_id for r in found.new}
     for i in range(len(found.aspects[0])):
         yield from _of_part(found, i, alike)
     yield from _of_kinds(found, alike)
@@ -258,6 +136,7 @@ def _hints(found: Diagnosis) -> Iterable[Hint]:
         yield Hint("another order", f"The same {len(found.old)} passages stand in another order.", "ids of both lists")
     if found.old and found.identical is not False:
         both = " and ".join(found.names)
+        both = both[:1].upper() + both[1:]
         if found.identical:
             words = f"{both} have byte-identical evidence: retrieval does not explain a difference between answers."
             yield Hint("identical", words, "ids, order, rendered texts and scores are equal")
@@ -268,7 +147,8 @@ def _hints(found: Diagnosis) -> Iterable[Hint]:
 
 def _of_part(found: Diagnosis, i: int, alike: bool) -> Iterable[Hint]:
     old, new = found.aspects[0][i], found.aspects[1][i]
-    name = f"The {_ORDINALS[i]} part, “{old.part}”," if i < len(_ORDINALS) else f"Part {i + 1}, “{old.part}”,"
+    said = old.part.rpartition(" (")[0] if old.part.endswith(")") else old.part
+    name = f"The {_ORDINALS[i]} part, “{said}”," if i < len(_ORDINALS) else f"Part {i + 1}, “{said}”,"
     if len(found.aspects[0]) == 1:
         name = "The question"
     words = "coverage/1, words: " + ", ".join(old.own)
