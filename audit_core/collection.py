@@ -22,6 +22,8 @@ from audit_core.normalize import RULES
 from audit_core.policies import PLAIN, Policy
 from audit_core.prompts import ANSWER_PROMPTS
 from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
+from audit_core.rules.outcome import edited
+from audit_core.rules.phrases import usable
 from audit_core.sources import ENGINES, RETRIEVERS, VARIABLE, Parent, Search, columns, is_origin, search
 
 GENERATORS = ("extractive", "embedded", "messages")
@@ -332,6 +334,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     outcome_judge = get("outcomes", "judge", lambda v: type(v) is bool, "true or false", False)
     if outcome_judge and judging.adapter in ("none", "lexical"):
         reader.fault("outcomes need a judge that can be asked", "a model in [judging]", judging.adapter, "[outcomes]")
+    own, held_back, shipped = _outcome_texts(reader)
     rule = _decision(reader, judging.adapter)
     judges: tuple[Judge, ...] = (
         () if judging.adapter == "none" else (Judge("primary", "primary", True, _words(judging)),)
@@ -353,7 +356,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         seed=get("estimation", "seed", _text, "text", "1"),
         level=get("estimation", "level", lambda v: _text(v) and bool(DECIMAL.fullmatch(v)) and 0 < Fraction(v) < 1,
                   "decimal text between 0 and 1", "0.95"),
-        decision=rule,
+        decision=rule, outcomes=edited(own, held_back, shipped=shipped),
     )  # fmt: skip
     collection = Collection(
         questions=get("questions", "file", _name, "a file", "", need=True),
@@ -446,6 +449,20 @@ def _differs(states: tuple[State, ...]) -> str:
     """What differs between the states, where the protocol does not say."""
     names = policies.different(state.settings for state in states)
     return "the index snapshot" if names in ([], [policies.SNAPSHOT]) else ", ".join(names)
+
+
+def _outcome_texts(reader: _Reader) -> tuple[list[str], list[str], bool]:
+    """Texts of refusals and of gaps that the study names, and whether the shipped ones count too."""
+
+    def good(value: Any) -> bool:
+        return _texts(value) and all(map(usable, value))
+
+    expected = "a list of texts, each with a word"
+    return (
+        reader.get("outcomes", "refusals", good, expected, []),
+        reader.get("outcomes", "gaps", good, expected, []),
+        reader.get("outcomes", "shipped", lambda v: type(v) is bool, "true or false", True),
+    )
 
 
 def _words(calls: Calls) -> str:

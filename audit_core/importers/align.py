@@ -110,7 +110,7 @@ class Alignment:
 
 
 def _said(entry: Entry) -> tuple[object, ...]:
-    return entry.kind, entry.answer, entry.error, entry.evidence
+    return entry.kind, entry.answer, entry.error, entry.evidence, entry.outcome, entry.excerpts
 
 
 def _words(entry: Entry) -> str:

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from typing import cast
 
 from audit_core.importers.align import Alignment
 from audit_core.importers.options import Options
 from audit_core.importers.sources import Source
 from audit_core.importers.staging import BLANK, FAILED, NO_KEY, NULL, TEXT, Entry, Passages, Staging
 from audit_core.importers.values import scrub
-from audit_core.model import Cell, Document, Evidence, Finding, Gold, Question, State
+from audit_core.model import AnswerOutcome, Cell, Document, Evidence, Excerpt, Finding, Gold, Question, State
 from audit_core.protocol import Protocol, study_id_of
 from audit_core.protocol import Source as SourceRecord
+from audit_core.rules.outcome import edited
 from audit_core.study import create_study
 
 _NO_ANSWER = {NULL: "no answer came back (null)", NO_KEY: "no answer came back (no such key)"}
@@ -64,11 +66,14 @@ def protocol(
         origin="imported",
         provenance=f"Imported from {names}; nothing but the files shows how the answers were made.",
         generator="not recorded",
-        differs="the state, as the files name it",
-        states=tuple(State(name, closed_book=name == options.closed_book) for name in states),
+        differs=_differs(options),
+        states=tuple(
+            State(name, closed_book=name == options.closed_book, settings=options.settings_of(name)) for name in states
+        ),
         endpoints=endpoints,
         normalization=options.rule,
         unknown_texts=options.unknown,
+        outcomes=edited(options.refusals, options.gaps, shipped=options.shipped_texts),
         retrieval_depth=depth,
         limits=tuple(limits),
         sources=tuple(SourceRecord(source.name, source.sha256, source.size) for source in sources),
@@ -133,6 +138,11 @@ def build(
     )
 
 
+def _differs(options: Options) -> str:
+    names = sorted({name for _, name, _ in options.settings})
+    return "the state, as the files name it" + (f"; known to be set apart: {', '.join(names)}" if names else "")
+
+
 def _laddered(entries: list[Entry], described: Protocol, names: Sequence[str]) -> list[Entry]:
     order = [state.name for state in described.states]
     if order == list(names):
@@ -153,6 +163,8 @@ def _cell(entry: Entry, question_id: str, state: str) -> Cell:
         record=entry.record,
         cached=None if entry.cached is None else bool(entry.cached),
         response_id=entry.response_id,
+        outcome=cast(AnswerOutcome | None, entry.outcome) if ok else None,
+        excerpts=tuple(Excerpt(**item) for item in json.loads(entry.excerpts or "[]")) if ok else (),
     )
 
 
@@ -162,7 +174,7 @@ def _evidence(entries: list[Entry], state: str, ids: Sequence[str]) -> Iterator[
     same = len({entry.evidence for entry in with_evidence}) == 1
     for entry in with_evidence[:1] if same else with_evidence:
         documents = tuple(
-            Document(document_id, rank, score, title, passage)
-            for rank, (document_id, score, title, passage) in enumerate(json.loads(entry.evidence or "[]"), 1)
+            Document(document_id, rank, score, title, passage, family)
+            for rank, (document_id, score, title, passage, family) in enumerate(json.loads(entry.evidence or "[]"), 1)
         )
         yield Evidence(ids[entry.question], state, documents, None if same else entry.repeat)

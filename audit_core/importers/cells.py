@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, get_args
 
 from audit_core.digests import sha256
 from audit_core.importers.jsonl import decode
 from audit_core.importers.values import Number
+from audit_core.model import AnswerOutcome
 
 LONG_ID = 200
 """A listed text longer than this is a passage, not a document id."""
@@ -18,8 +19,15 @@ KEYS = {
     "text": ("text", "passage", "content", "page_content", "body"),
     "score": ("score",),
     "title": ("title",),
+    "family": ("family", "family_id", "family_key"),
 }
 """Names under which a document's parts are found."""
+CITED = {
+    "text": ("text", "excerpt", "quote"),
+    "document_id": ("document_id", "doc_id", "passage_id", "chunk_id"),
+    "rank": ("rank",),
+}
+"""Names under which an excerpt's parts are found."""
 _NUMBER = re.compile(r"[+-]?\d+")
 _WHOLE = re.compile(r"\+?\d+(\.0+)?")
 _TRUE, _FALSE = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
@@ -42,6 +50,7 @@ class Passage:
     text: str | None = None
     score: str | None = None
     title: str = ""
+    family: str = ""
 
 
 def text_of(value: Any) -> str | None:
@@ -155,7 +164,53 @@ def passages_of(value: Any) -> list[Passage] | None:
     return [_document(item) for item in value]
 
 
-def passage(document_id: str | None, text: str | None, score: str | None = None, title: str = "") -> Passage:
+def outcome_of(value: Any) -> AnswerOutcome | None:
+    """What an answer does, in one of the three words; None where the record does not say.
+
+    Raises:
+        UnreadableError: Another word.
+    """
+    word = (text_of(value) or "").strip().casefold()
+    if not word:
+        return None
+    if word not in get_args(AnswerOutcome):
+        raise UnreadableError(f"{str(value)[:40]!r} where answered, partial or refused is expected")
+    return cast(AnswerOutcome, word)
+
+
+def excerpts_of(value: Any) -> list[dict[str, Any]]:
+    """Excerpts as objects of text, document_id and rank, what is not said left out; texts alone are excerpts too.
+
+    Raises:
+        UnreadableError: No list, an excerpt without text, or a rank that is no whole number from 1.
+    """
+    listed = _listed(value) if isinstance(value, str) and value.strip() else value
+    if listed is None and isinstance(value, str) and value.strip():
+        raise UnreadableError("a text where a JSON list of excerpts is expected")
+    if listed in (None, ""):
+        return []
+    if not isinstance(listed, list):
+        raise UnreadableError(f"{_what(listed)} where a list of excerpts is expected")
+    return [_excerpt(item) for item in listed]
+
+
+def _excerpt(item: Any) -> dict[str, Any]:
+    given = {"text": item} if isinstance(item, str) else item
+    if not isinstance(given, dict):
+        raise UnreadableError(f"{_what(item)} where an excerpt is expected")
+    found = {field: text_of(next((given[key] for key in keys if key in given), None)) for field, keys in CITED.items()}
+    if not (found["text"] or "").strip():
+        raise UnreadableError("an excerpt without a text")
+    rank = whole_of(found["rank"]) if (found["rank"] or "").strip() else None
+    if rank == 0:
+        raise UnreadableError("a rank of 0 where ranks begin with 1")
+    excerpt = {"text": found["text"], "document_id": found["document_id"] or None, "rank": rank}
+    return {name: part for name, part in excerpt.items() if part is not None}
+
+
+def passage(
+    document_id: str | None, text: str | None, score: str | None = None, title: str = "", family: str = ""
+) -> Passage:
     """A document; without an id its text identifies it.
 
     Raises:
@@ -165,7 +220,7 @@ def passage(document_id: str | None, text: str | None, score: str | None = None,
         if text is None:
             raise UnreadableError("a document with neither an id nor a text")
         document_id = "text-" + sha256(text.encode())[:16]
-    return Passage(document_id, text, score, title)
+    return Passage(document_id, text, score, title, family)
 
 
 def _document(item: Any) -> Passage:
@@ -177,7 +232,7 @@ def _document(item: Any) -> Passage:
     if len(item) == 1 and isinstance(text := item.get("text"), str):
         return passage(None, str(text))
     found = {field: text_of(next((item[key] for key in keys if key in item), None)) for field, keys in KEYS.items()}
-    return passage(found["document_id"], found["text"], found["score"], found["title"] or "")
+    return passage(found["document_id"], found["text"], found["score"], found["title"] or "", found["family"] or "")
 
 
 def _listed(text: str) -> list[Any] | None:

@@ -14,7 +14,9 @@ COLUMNS: dict[str, str] = {
     "state": "rung of the ladder, such as the snapshot's name",
     "repeat": "number of the independent call, 0 or more",
     "answer": "text to the letter; a blank cell is an empty answer, null is none",
-    "evidence": "JSON list of document ids or of {document_id, text, score, title}; or the text of one passage",
+    "evidence": "JSON list of document ids or of {document_id, text, score, title, family}; or one passage's text",
+    "outcome": "what the answer does: answered, partial or refused",
+    "excerpts": "verbatim excerpts of the answer: JSON list of {text, document_id, rank}",
     "passage_id": "document id, in files with one row a passage",
     "passage": "text of the passage, in files with one row a passage",
     "gold": "accepted answers: a JSON list, or one text; the column may occur several times",
@@ -27,6 +29,8 @@ COLUMNS: dict[str, str] = {
     "time": "when the answer came; used only to find copies",
 }
 """Our columns and what they hold."""
+UNREAD = "-"
+"""Mapped to a column of ours, it leaves the file's column of that name unread."""
 
 BLANK_INDEX = "Unnamed: "
 """How table tools call a column of row numbers that was saved by accident."""
@@ -95,6 +99,7 @@ def plan(found: Iterable[str], mapping: list[tuple[str, str]]) -> Plan:
     """
     found = list(found)
     names: dict[str, list[str]] = {}
+    unread: set[str] = set()
     problems = []
     for left, right in mapping:
         column, name = left, right
@@ -110,10 +115,13 @@ def plan(found: Iterable[str], mapping: list[tuple[str, str]]) -> Plan:
                     "Write --map OURS=THEIRS, such as --map question_id=qid.",
                 )
             )
+        elif name == UNREAD:
+            unread.add(column)
         elif name not in names.setdefault(column, []):
             names[column].append(name)
     for name in found:
-        if name in COLUMNS and name not in names and not any(name in theirs for theirs in names.values()):
+        taken = any(name in theirs for theirs in names.values())
+        if name in COLUMNS.keys() - unread and name not in names and not taken:
             names[name] = [name]
     problems += [
         Problem(

@@ -48,6 +48,13 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rule", choices=list(RULES), default="nq_open/1", help="answer normalization (default: nq_open/1)")
     add("--title", default="", help="title of the study; default: the folder's name")
     add("--unknown", action="append", metavar="TEXT", help="answer that means UNKNOWN; repeatable (default: UNKNOWN)")
+    add("--refusal", action="append", default=[], metavar="TEXT", dest="refusals",
+        help="text by which an answer refuses, beside the shipped ones; repeatable (docs/refusals.md)")  # fmt: skip
+    add("--gap", action="append", default=[], metavar="TEXT", dest="gaps",
+        help="text by which an answer says that something is missing, beside the shipped ones; repeatable")  # fmt: skip
+    add("--no-shipped-texts", action="store_true", help="leave the shipped texts of refusals and gaps out")
+    add("--setting", nargs=2, action="append", default=[], metavar=("STATE", "NAME=VALUE"), dest="settings",
+        help="what is known to be set in a state, such as: --setting n2 prompt=v3; repeatable")  # fmt: skip
     add("--run", action="append", default=[], metavar="STATE=FILE", dest="runs",
         help="ranked lists of a state as its evidence: a TREC run or BEIR results; repeatable")  # fmt: skip
     add("--qrels", type=Path, metavar="FILE",
@@ -74,13 +81,20 @@ def _runs(items: Sequence[str]) -> tuple[tuple[str, Path], ...]:
     return tuple((name, Path(file)) for name, _, file in pairs)
 
 
+def _settings(items: Sequence[Sequence[str]]) -> tuple[tuple[str, str, str], ...]:
+    """State, name and value of each ``STATE NAME=VALUE``."""
+    split = [(state, *setting.partition("=")) for state, setting in items]
+    return tuple((state, name, value) for state, name, _, value in split)
+
+
 def check_texts(args: argparse.Namespace, *more: str | None) -> None:
     """Refuse options that are no text.
 
     Raises:
         InputError: One of them holds bytes that are not UTF-8.
     """
-    for text in (args.closed_book, *args.states, *args.endpoints, *(args.unknown or ()), *more):
+    for text in (args.closed_book, *args.states, *args.endpoints, *(args.unknown or ()), *args.refusals, *args.gaps,
+                 *(text for setting in args.settings for text in setting), *more):  # fmt: skip
         if text is not None and scrub(text)[1]:
             raise InputError(Problem("an option is not valid text", "UTF-8", repr(text), action="Write it in UTF-8."))
 
@@ -105,6 +119,10 @@ def imported(
         runs=_runs(args.runs),
         run_depth=args.run_depth,
         qrels=args.qrels,
+        refusals=tuple(args.refusals),
+        gaps=tuple(args.gaps),
+        shipped_texts=not args.no_shipped_texts,
+        settings=_settings(args.settings),
     )
     stream = sys.stderr if getattr(args, "json", False) else sys.stdout
 

@@ -27,7 +27,7 @@ class Facts:
     Attributes:
         keys: Number of each question by id.
         asked: 1 for each question that a file with answers names, else 0.
-        conflicts: Ids that stand for two questions or two golds; the import stops once all files were read.
+        conflicts: What stops the import once all files were read, such as ids that stand for two questions or golds.
     """
 
     def __init__(self, staging: Staging, tally: Tally) -> None:
@@ -37,6 +37,11 @@ class Facts:
         self.conflicts: list[Problem] = []
         # A 64-bit mark of what came first; only where another mark comes are the texts themselves compared.
         self._texts, self._golds = array("q"), array("q")
+
+    def conflict(self, problem: Problem) -> None:
+        """Note what stops the import; the first hundred are named."""
+        if len(self.conflicts) < 100:
+            self.conflicts.append(problem)
 
     def question(self, question_id: str, text: str | None, place: Place) -> int:
         """Number of a question; its text must be the one that came first."""

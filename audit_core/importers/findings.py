@@ -84,6 +84,8 @@ _SENTENCES: dict[Severity, dict[str, str]] = {
         "kept as the error, not as an answer.",
         "answers_with_an_error_text": "{# answer carries|# answers carry} an error text too; {it counts|they count} "
         "as {an answer|answers}.",
+        "outcomes_without_answers": "{# record says|# records say} what an answer does, or quotes it, and {has|have} "
+        "no answer; that was left out.",
         "unknown_statuses": "{# record has|# records have} a status that is neither ok nor error; the {cell counts "
         "as an error|cells count as errors}.",
         "duplicate_rows": "{# row repeats|# rows repeat} another row of the same cell exactly; each cell is kept once.",

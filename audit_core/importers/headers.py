@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from audit_core.errors import InputError, Problem
-from audit_core.importers.columns import COLUMNS, Plan, candidate, pairs, suggestion
+from audit_core.importers.columns import COLUMNS, UNREAD, Plan, candidate, pairs, suggestion
 from audit_core.importers.delimited import DelimitedReader
 from audit_core.importers.jsonl import JsonlReader
 from audit_core.importers.options import Options
@@ -76,7 +76,7 @@ def check_mapping(seen: set[str], mapping: Sequence[tuple[str, str]]) -> None:
             "Write --map OURS=THEIRS, with the name as the file spells it.",
         )
         for left, right in mapping
-        if right not in seen and (left not in seen or right not in COLUMNS)
+        if right not in (*seen, UNREAD) and (left not in seen or right not in COLUMNS)
     ]
     if problems:
         raise InputError(problems)

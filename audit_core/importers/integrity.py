@@ -194,7 +194,7 @@ class Integrity:
         texts: dict[str, str] = {}
         ambiguous: dict[str, None] = {}
         for evidence in dict.fromkeys(cell.evidence for cell in cells if cell.evidence is not None):
-            for document_id, _, _, digest in json.loads(evidence):
+            for document_id, _, _, digest, _ in json.loads(evidence):
                 if digest is not None and texts.setdefault(document_id, digest) != digest:
                     ambiguous[document_id] = None
         for document_id in ambiguous:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from audit_core.errors import InputError, Problem
 from audit_core.normalize import RULES
+from audit_core.rules.phrases import usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class Options:
         run_depth: How many documents of each list were read; None for all.
         qrels: Judged relevance, of which slices are made; None for none.
         duplicates: What several rows for one question are, where a log does not say: asked about, or repeats.
+        refusals: Texts that say that there is no answer, beside the shipped ones of `rules.outcome`; likewise `gaps`,
+            texts that say that something is missing.
+        shipped_texts: Whether the shipped texts count too.
+        settings: State, name and value of what is known to be set in it.
     """
 
     mapping: tuple[str, ...] = ()
@@ -59,6 +64,14 @@ class Options:
     run_depth: int | None = None
     qrels: Path | None = None
     duplicates: Literal["ask", "repeats"] = "ask"
+    refusals: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    shipped_texts: bool = True
+    settings: tuple[tuple[str, str, str], ...] = ()
+
+    def settings_of(self, state: str) -> tuple[tuple[str, str], ...]:
+        """What is set in a state, by name."""
+        return tuple(sorted((name, value) for where, name, value in self.settings if where == state))
 
     def named(self, path: Path) -> str | None:
         """The state that was named for a file, or for the innermost folder that it lies in."""
@@ -111,5 +124,23 @@ class Options:
                     "Name the text that means UNKNOWN.",
                 )
             )
+        for option, texts in (("--refusal", self.refusals), ("--gap", self.gaps)):
+            problems += [
+                Problem("a text says nothing", "a word that an answer must hold", repr(text), option, "Write the text.")
+                for text in texts
+                if not usable(text)
+            ]
+        named = [(state, name) for state, name, _ in self.settings]
+        problems += [
+            Problem("a setting of a state is named twice", "one value", f"{state} {name}", "--setting", "Name it once.")
+            for state, name in dict.fromkeys(named)
+            if named.count((state, name)) > 1
+        ]
+        problems += [
+            Problem("a setting has no name or no value", "NAME=VALUE", repr(f"{name}={value}"), "--setting",
+                    "Write both sides.")
+            for _, name, value in self.settings
+            if not name.strip() or not value.strip()
+        ]  # fmt: skip
         if problems:
             raise InputError(problems)

@@ -54,6 +54,7 @@ class Reader:
         self._by_passage = "passage" in self._name or "passage_id" in self._name
         self._holds_evidence = self._by_passage or "evidence" in self._name
         self._holds_facts = not self._name.keys().isdisjoint(("gold", "tags", "weight"))
+        self._holds_said = not self._name.keys().isdisjoint(("outcome", "excerpts"))
         self._holds_calls = not self._name.keys().isdisjoint(("cached", "response_id", "time"))
         if self._by_passage and options.number_repeats:
             raise InputError(
@@ -83,9 +84,10 @@ class Reader:
                 repeat = self._repeat(key, state, values)
                 kind, answer, error = self._answer(values, place)
                 evidence, single = self._evidence(values, place)
+                said = self._said(kind, values, place)
                 self.staging.add(
                     Entry(key, state, repeat, self.index, number, line, kind, answer, error, evidence, single,
-                          number_id, *self._call(values, place))
+                          number_id, *self._call(values, place), *said)
                 )  # fmt: skip
         except _UnplacedError as error:
             self.tally.add(str(error), place)
@@ -221,8 +223,25 @@ class Reader:
                 found, single = [cells.passage(document_id, text)], True
         if found is None:
             return None, int(self._by_passage)
-        documents = [[p.document_id, p.score, p.title, self.staging.passage(p.text)] for p in found]
+        documents = [[p.document_id, p.score, p.title, self.staging.passage(p.text), p.family] for p in found]
         return json.dumps(documents, ensure_ascii=False), int(single or self._by_passage)
+
+    def _said(self, kind: int, values: dict[str, Any], place: Place) -> tuple[str | None, str | None]:
+        """What structured output says of an answer: its outcome and its excerpts."""
+        if not self._holds_said:
+            return None, None
+        outcome, excerpts = None, []
+        try:
+            outcome = cells.outcome_of(values.get(self._name.get("outcome")))  # type: ignore[arg-type]
+            excerpts = cells.excerpts_of(values.get(self._name.get("excerpts")))  # type: ignore[arg-type]
+        except cells.UnreadableError as error:
+            # Another column of that name: guessing would turn somebody's word into an outcome.
+            action = "Correct the row, or leave the column unread: --map outcome=- or --map excerpts=-."
+            self.facts.conflict(Problem(f"unusable outcome or excerpts: {error}", where=str(place), action=action))
+        if kind not in (TEXT, BLANK) and (outcome or excerpts):
+            self.tally.add("outcomes_without_answers", place)
+            return None, None
+        return outcome, json.dumps(excerpts, ensure_ascii=False) if excerpts else None
 
     def _call(self, values: dict[str, Any], place: Place) -> tuple[int | None, str | None, str | None]:
         if not self._holds_calls:

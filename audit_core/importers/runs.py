@@ -61,7 +61,7 @@ def attach(
     for question in lists.keys() - common:
         tally.add("run_questions_unknown", f"{source.name}: {shown(question)}")
     for question in sorted(common):
-        documents = [[document, score, "", None] for document, score in lists[question][:depth]]
+        documents = [[document, score, "", None, ""] for document, score in lists[question][:depth]]
         text = json.dumps(documents, ensure_ascii=False)
         staging.write("UPDATE entry SET evidence = ? WHERE question = ? AND state = ?", text, keys[question], state)
     lacking = staging.all(

@@ -23,7 +23,7 @@ _TABLES = """
     CREATE TABLE entry (
         question INTEGER, state INTEGER, repeat INTEGER, source INTEGER, record INTEGER, line INTEGER, kind INTEGER,
         answer TEXT, error TEXT, evidence TEXT, single INTEGER, number_id INTEGER, cached INTEGER, response_id TEXT,
-        time TEXT);
+        time TEXT, outcome TEXT, excerpts TEXT);
 """
 
 TEXT, BLANK, NULL, NO_KEY, FAILED = range(5)
@@ -38,9 +38,10 @@ class Entry(NamedTuple):
         state: Number of the state, likewise.
         source: Index of the file.
         kind: What stands where the answer should be.
-        evidence: JSON list of ``[document_id, score, title, passage sha256]``, or None.
+        evidence: JSON list of ``[document_id, score, title, passage sha256, family]``, or None.
         single: 1 where this row holds one passage of several for its cell.
         number_id: 1 where the id was written as a number.
+        excerpts: JSON list of objects with the fields of `model.Excerpt`, or None.
     """
 
     question: int
@@ -58,6 +59,8 @@ class Entry(NamedTuple):
     cached: int | None
     response_id: str | None
     time: str | None
+    outcome: str | None = None
+    excerpts: str | None = None
 
 
 class Staging:

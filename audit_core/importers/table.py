@@ -118,8 +118,17 @@ class _Import:
             )
         if self.options.kind is not None:
             self._settle(KINDS[self.options.kind])
+        self._check_settings()
         self.staging.index()
         self._attach_runs()
+
+    def _check_settings(self) -> None:
+        """Settings are those of states that there are."""
+        for name in dict.fromkeys(state for state, _, _ in self.options.settings):
+            if name not in self.states:
+                action = "Write --setting STATE NAME=VALUE, with a state of the answers."
+                known = ", ".join(map(shown, self.states))
+                raise InputError(Problem("no such state", known, shown(name), "--setting", action))
 
     def _attach_runs(self) -> None:
         """Evidence out of ranked lists that stand in files of their own."""

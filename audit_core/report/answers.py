@@ -11,13 +11,14 @@ from typing import Any
 
 from audit_core.digests import canonical
 from audit_core.errors import InputError, NotMeasurableError, Problem
-from audit_core.model import Dossier, Evidence
+from audit_core.model import Dossier, Evidence, Excerpt
 from audit_core.reviews.export import formula_safe
 from audit_core.study import Study
 from audit_core.study.passages import Passages
 
 COLUMNS = (
     "question_id", "question", "state", "repeat", "answer", "status", "error", "gold", "evidence", "tags", "weight",
+    "outcome", "excerpts",
 )  # fmt: skip
 Row = dict[str, Any]
 
@@ -44,11 +45,13 @@ def _rows(study: Study, texts: Passages) -> Iterator[Row]:
                 "gold": list(gold.aliases) if gold else None,
                 "evidence": None if shown is None else [
                     {"document_id": d.document_id, "rank": d.rank, "score": d.score, "title": d.title,
-                     "text": texts[d.passage] if d.passage else None}
+                     "family": d.family or None, "text": texts[d.passage] if d.passage else None}
                     for d in shown.documents
                 ],
                 "tags": list(question.tags),
                 "weight": question.weight,
+                "outcome": cell.outcome,
+                "excerpts": [_said(excerpt) for excerpt in cell.excerpts] or None,
             }  # fmt: skip
 
 
@@ -105,6 +108,11 @@ def _evidence(dossier: Dossier, state: str, repeat: int) -> Evidence | None:
     """The list of a cell: its own, else the one of all repeats."""
     lists = [item for item in dossier.evidence if item.state == state and item.repeat in (None, repeat)]
     return next((item for item in lists if item.repeat is not None), lists[0] if lists else None)
+
+
+def _said(excerpt: Excerpt) -> Row:
+    named = {"text": excerpt.text, "document_id": excerpt.document_id, "rank": excerpt.rank}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def _line(fields: list[str]) -> bytes:

@@ -22,7 +22,7 @@ none, so most shipped gaps name a source.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -109,6 +109,22 @@ class OutcomeRule:
     rule: str = OUTCOME_RULES[0]
     refusals: tuple[str, ...] = REFUSALS
     gaps: tuple[str, ...] = GAPS
+
+
+def edited(refusals: Sequence[str], gaps: Sequence[str], *, shipped: bool) -> OutcomeRule | None:
+    """The rule of a study that names texts of its own; None for the shipped rule as it is.
+
+    Args:
+        refusals: Its texts that say that there is no answer.
+        gaps: Its texts that say that something is missing.
+        shipped: Whether the shipped texts count too.
+    """
+    if not refusals and not gaps and shipped:
+        return None
+    known = (REFUSALS, GAPS) if shipped else ((), ())
+    return OutcomeRule(
+        refusals=tuple(dict.fromkeys((*refusals, *known[0]))), gaps=tuple(dict.fromkeys((*gaps, *known[1])))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from audit_core.importers import remembered
-from audit_core.importers.columns import COLUMNS
+from audit_core.importers.columns import COLUMNS, UNREAD
 from audit_core.importers.coverage import ERROR, MISSING, OK
 from audit_core.importers.kinds import KINDS
 from audit_core.importers.options import Options
@@ -36,6 +36,7 @@ ACTIONS = (
     ("--gold-separator", "Write the separator under “More about the answers”."),
     ("--closed-book", "Write the state under “More about the answers”."),
     ("--unknown", "Write the words under “More about the answers”."),
+    ("--setting", "Write a line such as “n2 prompt=v3” under “More about the answers”."),
 )
 SIGNS = {"error": ("✗", "bad"), "warning": ("!", "warn"), "notice": ("·", "mut")}
 
@@ -168,6 +169,12 @@ def _ask(draft: Draft) -> dict[str, Any] | None:
         st.text_input("A state in which nothing was retrieved", key="import-closed", width=420,
                       placeholder="none")  # fmt: skip
         st.text_input("Split gold answers at", key="import-gold", width=420, placeholder="never")
+        st.text_area("Texts by which an answer refuses, beside the usual ones, one a line", key="import-refusals",
+                     width=420, height=90, placeholder="I couldn't find relevant information")  # fmt: skip
+        st.text_area("Texts by which it says that something is missing, one a line", key="import-gaps",
+                     width=420, height=90, placeholder="not in our handbook")  # fmt: skip
+        st.text_area("What is known to be set in a state, one a line", key="import-settings", width=420, height=90,
+                     placeholder="n2 prompt=v3")  # fmt: skip
         if kind != TABLE:
             st.text_input("What tells the states apart, between commas", key="import-parts", width=420,
                           placeholder=", ".join(KINDS[kind].states))  # fmt: skip
@@ -208,12 +215,15 @@ def _mapping(found: Peek) -> tuple[str, ...]:
     choose(ALWAYS)
     with st.expander("Other columns", key="import-others"):
         choose(tuple(column for column in COLUMNS if column not in ALWAYS))
-    return tuple(f"{column}={name}" for column, name in chosen.items())
+    # A column that is called like one of ours and was not chosen must not be taken for it.
+    unread = [column for column in COLUMNS if column in found.columns and column not in chosen
+              and column not in chosen.values()]  # fmt: skip
+    return tuple(f"{column}={name}" for column, name in [*chosen.items(), *((column, UNREAD) for column in unread)])
 
 
 def _origin(kind: str, mapping: tuple[str, ...]) -> str:
     """How the states are told apart."""
-    if kind != TABLE or any(pair.startswith("state=") for pair in mapping):
+    if kind != TABLE or any(pair.startswith("state=") and pair != f"state={UNREAD}" for pair in mapping):
         return "column"
     words = {"file": "Each file is a state, named like the file", "one": "All of it is one state"}
     return str(st.radio("States", list(words), format_func=words.__getitem__, key="import-origin", horizontal=True))
@@ -238,7 +248,19 @@ def _options(kind: str, mapping: tuple[str, ...], origin: str) -> dict[str, Any]
         found["closed_book"] = ss["import-closed"].strip()
     if ss["import-gold"]:
         found["gold_separator"] = ss["import-gold"]
+    for name in ("refusals", "gaps"):
+        if lines := [line.strip() for line in ss[f"import-{name}"].splitlines() if line.strip()]:
+            found[name] = lines
+    if settings := [_setting(line) for line in ss["import-settings"].splitlines() if line.strip()]:
+        found["settings"] = settings
     return found
+
+
+def _setting(line: str) -> tuple[str, str, str]:
+    """State, name and value of a line ``STATE NAME=VALUE``; the state may hold spaces, the name none."""
+    left, _, value = line.strip().partition("=")
+    state, _, name = left.rpartition(" ")
+    return state.strip(), name, value.strip()
 
 
 def _start(draft: Draft, options: dict[str, Any], study: Path, db: Path | None, *, judge: bool = False) -> None:
