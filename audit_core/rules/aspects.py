@@ -2,7 +2,7 @@
 
 A question is cut, in this order and again in each piece, at
 
-1. question marks, line ends and counters such as ``(a)`` or ``2)``;
+1. question marks, bullets at the beginning of a line and counters such as ``(a)`` or ``2)``;
 2. *and*, *or*, *but*, a comma or a semicolon before a question word (*how is it treated*, *if so, where*) or before an
    auxiliary with its subject (*can I*, *is there*), unless the word goes on with a relative clause (*people who stayed
    and who left*);
@@ -58,7 +58,7 @@ _MANY = r"(?: (?:much|many|long|often|far|old|big|high|year|time|day|month|place
 _SUBJECT = rf"(?:{_PERSON}|there|this|these|that|the|my|our|your|their|its|any)"
 _TELL = r"(?:describe|explain|list|give|name|state|outline|discuss|summari[sz]e|tell|show)"
 _ASKS = rf"(?:{_IF}{_TO}{_WH}\b|(?!ha[sv]){_AUX} {_SUBJECT}\b|(?:has|have) {_PERSON}\b)"
-_MARKS = re.compile(r"(?<=[?？؟])\s*(?=\S)|\n+|(?:^|(?<=\s))(?:\(?[a-h1-9]\)|[1-9]\.)\s+")
+_MARKS = re.compile(r"(?<=[?？؟])\s*(?=\S)|(?:^|\n)\s*[-*•]\s+|(?:^|(?<=\s))(?:\(?[a-h1-9]\)|[1-9]\.)\s+")
 _CLAUSES = re.compile(
     rf"(?:\s*[,;]\s*|\s+)(?:and|or|but)(?: also| then)?,?\s+(?={_ASKS})"
     rf"|\s*(?<!if so)(?<!if not)[,;]\s*(?={_ASKS})",

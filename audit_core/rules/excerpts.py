@@ -74,9 +74,9 @@ def quoted(answer: str, passages: Sequence[Shown]) -> tuple[Excerpt, ...]:
             rank = _RANK.match(cited)
             if cited in ids:
                 found.append(Excerpt(text, cited))
-                break
-            if rank and int(rank[1]) in ranks:
+            elif rank and int(rank[1]) in ranks:
                 found.append(Excerpt(text, rank=int(rank[1])))
+            if cited in ids or rank:  # a citation that follows decides, also one of a passage that was not shown
                 break
     return tuple(found)
 
