@@ -195,7 +195,7 @@ def excerpts_of(value: Any) -> list[dict[str, Any]]:
 
 
 def _excerpt(item: Any) -> dict[str, Any]:
-    given = {"text": item} if isinstance(item, str) else item
+    given = {"text": item} if isinstance(item, str) and not isinstance(item, Number) else item
     if not isinstance(given, dict):
         raise UnreadableError(f"{_what(item)} where an excerpt is expected")
     found = {field: text_of(next((given[key] for key in keys if key in given), None)) for field, keys in CITED.items()}

@@ -58,7 +58,7 @@ _MANY = r"(?: (?:much|many|long|often|far|old|big|high|year|time|day|month|place
 _SUBJECT = rf"(?:{_PERSON}|there|this|these|that|the|my|our|your|their|its|any)"
 _TELL = r"(?:describe|explain|list|give|name|state|outline|discuss|summari[sz]e|tell|show)"
 _ASKS = rf"(?:{_IF}{_TO}{_WH}\b|(?!ha[sv]){_AUX} {_SUBJECT}\b|(?:has|have) {_PERSON}\b)"
-_MARKS = re.compile(r"(?<=[?？؟])\s*(?=\S)|(?:^|\n)\s*[-*•]\s+|(?:^|(?<=\s))(?:\(?[a-h1-9]\)|[1-9]\.)\s+")
+_MARKS = re.compile(r"(?:^|\n)\s*[-*•]\s+|(?<=[?？؟])\s*(?=\S)|(?:^|(?<=\s))(?:\(?[a-h1-9]\)|[1-9]\.)\s+")
 _CLAUSES = re.compile(
     rf"(?:\s*[,;]\s*|\s+)(?:and|or|but)(?: also| then)?,?\s+(?={_ASKS})"
     rf"|\s*(?<!if so)(?<!if not)[,;]\s*(?={_ASKS})",
