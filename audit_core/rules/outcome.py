@@ -4,8 +4,8 @@ The answer is folded (case, quotes, *n't*, white space) and cut into clauses: at
 semicolons, before *but*, *however*, *although*, *though*, *while*, *whereas* and a comma with *and*, and at the comma
 that ends a clause which opens with *although*, *while*, *as* or *since*. A clause refuses where it is an UNKNOWN text
 of the study or holds one of the rule's refusals; it notes a gap where it holds one of the rule's gaps; *please …*,
-*sorry* and what the passages are about instead are courtesy; any other clause of two words or more, or with a digit, is
-content.
+*sorry*, what to consult and what the passages are about instead are courtesy; any other clause of two words or more, or
+with a digit, is content.
 
 | the answer | outcome |
 |---|---|
@@ -48,7 +48,8 @@ _UNABLE = "[cannot|can not|could not|am unable to|was unable to|am not able to|w
 _FROM = "[from|with|by the|by these|by any|based|using|given|on the|in the]"
 REFUSALS = (
     "^[i|we] do not know", "^i am not sure", "^[i|we] have no [information|answer|data|evidence]",
-    f"^[i|we] {_UNABLE} [answer|help|find|determine|provide|locate|tell|say|confirm|identify]",
+    f"^[i|we] {_UNABLE} [accurately|directly|definitively]? "
+    "[answer|help|find|determine|provide|locate|tell|say|confirm|identify|be certain|be sure]",
     "^[i|we] [did|do] not [find|see] [any|a|the|enough]",
     "^[i|we] do not have [enough|any|sufficient|that|the|specific|access|information]",
     "^[unable to|not able to|cannot|could not] [answer|find|determine|locate]",
@@ -83,13 +84,15 @@ GAPS = (
 
 _SUBORDINATE = re.compile(r"^(?:although|though|even though|while|whereas|as|since|because)\b[^,]*,\s+")
 _CLAUSE = re.compile(
-    r"(?<=[.!?])\s+|[;\n]+|,?\s+(?=(?:but|however|although|though|whereas)\b)|,\s+(?=(?:while|and)\b)"
+    r"(?<=[.!?])(?<![\s.]\w\.)\s+|[;\n]+|,?\s+(?=(?:but|however|although|though|whereas)\b)|,\s+(?=(?:while|and)\b)"
     rf"|\s+(?=and (?:i|there is|there are|no|it is|they do|the (?:{'|'.join(SOURCES)}))\b)"
 )
 _WORD = re.compile(r"\w+")
 _COURTESY = re.compile(
     r"^(?:unfortunately, )?(?:(?:i am |we are )?(?:very )?sorry|i apologi[sz]e|unfortunately|please\b.*|let me know\b.*"
     r"|if you (?:have|can|could)\b.*"
+    r"|(?:however,? )?(?:you|it|i) (?:can|may|might|could|would|should|is|recommend|suggest)\b"
+    r".*\b(?:check|consult|visit|contact|refer to|try|look up|verify)\b.*"
     r"|the .*\b(?:only|instead|focus(?:es)? on|are about|is about|deals? with|relates? to|talks? about)\b.*)$"
 )
 _SOURCE = pattern(("{source}",))
