@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,15 +35,13 @@ class Taken(NamedTuple):
         score: Under the study's normalization.
         unknown: 1 where it is UNKNOWN.
         reading: Its outcome, with the text of the rule that decided.
-        stated: The source says the outcome itself.
-        evidence: Class number of the evidence that it saw, within the question; -1 where none is known.
+        by: What says so: structured ``output``, the ``rule``, or the primary ``judge`` where the rule is not certain.
     """
 
     score: Score
     unknown: int
     reading: Reading
-    stated: bool
-    evidence: int
+    by: Literal["output", "rule", "judge"] = "rule"
 
 
 @dataclass
@@ -166,6 +164,7 @@ class Builder:
         primary: Name of the judge whose labels decide semantic agreement.
         supplementary: Names of the other judges.
         outcomes: How answers are read whose outcome the source does not say; the shipped rule where there is none.
+            Where it is not certain, the primary judge's word counts.
     """
 
     def __init__(
@@ -181,6 +180,7 @@ class Builder:
     ) -> None:
         self._states, self._closed = tuple(states), tuple(closed_book)
         self._primary, self._supplementary = primary, tuple(supplementary)
+        self._unretrieved = {number for number, closed in enumerate(closed_book) if closed}
         self._place = {name: number for number, name in enumerate(states)}
         self._rule = RULES[rule]
         self._unknowns = {text.strip().casefold() for text in unknown_texts}
@@ -191,7 +191,8 @@ class Builder:
         # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged, repeat,
         # outcome, evidence
         self._answers = array("i")
-        self._hashes = array("q")  # of the exact kernel's text, one an answer
+        # hashes of the texts of the exact kernel, question by question, and where those of each question begin
+        self._hashes, self._starts = array("q"), array("i")
         self._leads = [_Lead() for _ in states]
         self._documents: list[tuple[int, int, list[int]]] = []
         self._repeated = bytearray()
@@ -199,11 +200,12 @@ class Builder:
             judge: {} for judge in ((primary,) if primary else ()) + self._supplementary
         }
 
-    def add(self, dossier: Dossier) -> list[Taken | None]:
+    def add(self, dossier: Dossier) -> list[tuple[Taken, int] | None]:
         """Take in a question.
 
         Returns:
-            What is known of each of its cells; None for an error.
+            For each of its cells what is known of it, and the class number of the evidence that it saw, -1 where none
+            is known; None for an error.
         """
         number = len(self._ids)
         self._ids.append(dossier.question.question_id)
@@ -213,11 +215,12 @@ class Builder:
         exact: dict[str, int] = {}
         raw: dict[str, int] = {}
         aliases = dossier.gold.aliases if dossier.gold else ()
-        scored: dict[str, tuple[Score, int]] = {}
-        readings: dict[str, Reading] = {}
+        known: dict[str, Taken] = {}
         named: dict[int, int] = {}
         shown = self._evidence(number, dossier)
-        out: list[Taken | None] = []
+        judged = {(told.state, told.repeat): told.outcome for told in dossier.outcomes} if dossier.outcomes else {}
+        out: list[tuple[Taken, int] | None] = []
+        self._starts.append(len(self._hashes))
         for cell in dossier.cells:
             state = self._place[cell.state]
             text = cell.answer
@@ -225,29 +228,30 @@ class Builder:
                 errors[state] += 1
                 out.append(None)
                 continue
-            found = scored.get(text)
-            if found is None:
+            taken = known.get(text)
+            if taken is None:
                 unknown = int(text.strip().casefold() in self._unknowns)
-                found = scored[text] = score(self._rule, text, aliases), unknown
+                taken = known[text] = Taken(score(self._rule, text, aliases), unknown, self._read(text))
             if cell.outcome is not None:
-                reading = Reading(cell.outcome)
-            else:
-                reading = readings.get(text) or readings.setdefault(text, self._read(text))
-            seen = shown.get((state, cell.repeat))
-            if seen is None:
-                seen = shown.get((state, None), -1)
-            made, unknown = found
-            out.append(Taken(made, unknown, reading, cell.outcome is not None, seen))
+                taken = Taken(taken.score, taken.unknown, Reading(cell.outcome), "output")
+            elif judged and not taken.reading.certain and (cell.state, cell.repeat) in judged:
+                taken = Taken(taken.score, taken.unknown, Reading(judged[cell.state, cell.repeat]), "judge")
+            seen = shown.get((state, cell.repeat), shown.get((state, None), -1)) if shown else -1
+            out.append((taken, seen))
+            made = taken.score
+            key = exact.get(made.key)
+            if key is None:
+                key = exact[made.key] = len(exact)
+                self._hashes.append(hash(made.key))
+            self._leads[state].vote(made.key, text)
             slot = counts[state]
             counts[state] += 1
             slots[cell.state, cell.repeat] = (state, slot)
             self._answers.extend((
-                number, state, slot, exact.setdefault(made.key, len(exact)), raw.setdefault(text, len(raw)),
-                -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], unknown, int(made.flagged),
-                named.setdefault(cell.repeat, len(named)), _OUTCOME[reading.outcome], seen,
+                number, state, slot, key, raw.setdefault(text, len(raw)),
+                -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], taken.unknown,
+                int(made.flagged), named.setdefault(cell.repeat, len(named)), _OUTCOME[taken.reading.outcome], seen,
             ))  # fmt: skip
-            self._hashes.append(hash(made.key))
-            self._leads[state].vote(made.key, text)
         self._counts.extend(counts)
         self._errors.extend(errors)
         for judge, judgment in dossier.judgments.items():
@@ -285,9 +289,8 @@ class Builder:
             distinct = list(dict.fromkeys(ranked))
             repeated |= len(distinct) < len(ranked)
             self._documents.append((number, state, distinct))
-        for state, closed in enumerate(self._closed):
-            if closed and state not in seen:
-                shown[state, None] = classes.setdefault((), len(classes))
+        for state in self._unretrieved - seen if self._unretrieved else ():
+            shown[state, None] = classes.setdefault((), len(classes))
         self._repeated.append(repeated)
         return shown
 
@@ -311,8 +314,9 @@ class Builder:
         for number, state, ranked in self._documents:
             documents[number, state, : len(ranked)] = ranked
         texts = np.full((q, s, r), -1, np.int32)
-        hashes = np.frombuffer(self._hashes, np.int64)
-        texts[where], leading = _by_first(hashes, [hash(lead.key) for lead in self._leads])
+        hashes, starts = np.frombuffer(self._hashes, np.int64), np.frombuffer(self._starts, np.int32)
+        kinds, leading = _by_first(hashes, [hash(lead.key) for lead in self._leads])
+        texts[where] = kinds[starts[rows[:, 0]] + rows[:, 3]]
         common = tuple(
             (number, lead.text) if lead.key is not None else (-1, "")
             for number, lead in zip(leading, self._leads, strict=True)

@@ -87,7 +87,7 @@ def study(path: Path, study_id: str) -> Row:
 
     Returns:
         The row of `study` with `kernels` and `protocol` and `decision` parsed, and `states` (list of rows in ladder
-        order), `pairs` (rows), `judges` (rows), `findings` (rows), `questions` (count), `has_gold`,
+        order, `settings` parsed), `pairs` (rows), `judges` (rows), `findings` (rows), `questions` (count), `has_gold`,
         `has_evidence`, `tags` (sorted list).
 
     Raises:
@@ -110,6 +110,8 @@ def study(path: Path, study_id: str) -> Row:
         for name in ("kernels", "protocol", "decision"):
             row[name] = json.loads(row[name]) if row[name] else None
         row["states"] = rows(connection, "SELECT * FROM state WHERE study_key = ? ORDER BY position", key)
+        for state in row["states"]:
+            state["settings"] = json.loads(state["settings"])
         row["pairs"] = rows(connection, "SELECT * FROM pair WHERE study_key = ? ORDER BY pair_key", key)
         row["judges"] = rows(connection, "SELECT * FROM judge WHERE study_key = ? ORDER BY judge_key", key)
         row["findings"] = rows(connection, "SELECT * FROM finding WHERE study_key = ? ORDER BY position", key)
@@ -134,7 +136,7 @@ def study(path: Path, study_id: str) -> Row:
 
 
 def estimates(path: Path, study_id: str) -> dict[str, Row]:
-    """Locked estimates by name; `detail` parsed. Empty where the study has no results."""
+    """Estimates by name, `detail` parsed: the locked ones, then as exploratory those that are newer than the lock."""
     with reader(path) as connection:
         found = rows(
             connection,
@@ -174,9 +176,11 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
 
     Returns:
         The row of `question` with `tags` and `gold` parsed, and
-        `cells`: rows in ladder and repeat order with `state_name`;
+        `cells`: rows in ladder and repeat order with `state_name`, `excerpts` parsed;
         `labels`: {judge: {(cell_key, cell_key): 0 or 1}} with both orders present;
-        `documents`: {state name: rows in rank order with `passage_text`}.
+        `documents`: {state name: rows in rank order with `passage_text`}, those of the first repeat where they differ;
+        `evidence_by_repeat`: {state name: {repeat: such rows}}, repeat -1 for what all repeats of the state saw;
+        `siblings`: {state name: rows, best rank first, with `passage_text`}.
     """
     with reader(path) as connection:
         found = rows(
@@ -199,6 +203,8 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
             study_key,
             key,
         )
+        for cell in row["cells"]:
+            cell["excerpts"] = json.loads(cell["excerpts"] or "[]")
         labels: dict[str, dict[tuple[int, int], int]] = {}
         for label in connection.execute(
             "SELECT j.judge, l.first, l.second, l.label FROM cell c JOIN judge j ON j.study_key = ? "
@@ -209,17 +215,26 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
             table = labels.setdefault(label[0], {})
             table[label[1], label[2]] = table[label[2], label[1]] = label[3]
         row["labels"] = labels
-        row["documents"] = {}
-        for document in rows(
-            connection,
-            "SELECT d.*, t.state AS state_name, p.text AS passage_text FROM document d "
-            "JOIN state t ON t.study_key = ? AND t.position = d.state LEFT JOIN passage p ON p.sha256 = d.passage "
-            "WHERE d.question_key = ? ORDER BY d.state, d.rank",
-            study_key,
-            key,
-        ):
-            row["documents"].setdefault(document["state_name"], []).append(document)
+        row["evidence_by_repeat"], row["siblings"] = {}, {}
+        for document in _passages(connection, "document", study_key, key, "d.repeat, d.rank"):
+            repeats = row["evidence_by_repeat"].setdefault(document["state_name"], {})
+            repeats.setdefault(document["repeat"], []).append(document)
+        row["documents"] = {state: repeats[min(repeats)] for state, repeats in row["evidence_by_repeat"].items()}
+        for sibling in _passages(connection, "sibling", study_key, key, "d.position"):
+            row["siblings"].setdefault(sibling["state_name"], []).append(sibling)
         return row
+
+
+def _passages(connection: sqlite3.Connection, table: str, study_key: int, question_key: int, order: str) -> list[Row]:
+    """Documents or siblings of a question with their state's name and their text, where that is kept."""
+    return rows(
+        connection,
+        f"SELECT d.*, t.state AS state_name, p.text AS passage_text FROM {table} d "
+        "JOIN state t ON t.study_key = ? AND t.position = d.state LEFT JOIN passage p ON p.sha256 = d.passage "
+        f"WHERE d.question_key = ? ORDER BY d.state, {order}",
+        study_key,
+        question_key,
+    )
 
 
 def search(path: Path, study_id: str, text: str) -> set[str]:
@@ -283,19 +298,21 @@ def columns(path: Path, study_id: str, kernel: str, old: str, new: str) -> dict[
 
 
 def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
-    """A loaded study question by question, as `study.Study.dossiers` gives it from the ledgers; passages left out."""
+    """A loaded study question by question, as `study.Study.dossiers` gives it from the ledgers.
+
+    Titles and siblings are left out; the outcome of each cell is the one that was read when the study was loaded.
+    """
     with reader(path) as connection:
         found = connection.execute("SELECT study_key FROM study WHERE study_id = ?", (study_id,)).fetchone()
         key = found[0] if found else -1
-        states = [
-            row[0]
-            for row in connection.execute("SELECT state FROM state WHERE study_key = ? ORDER BY position", (key,))
-        ]
+        ladder = rows(connection, "SELECT state, closed_book FROM state WHERE study_key = ? ORDER BY position", key)
+        states, closed = ([row[name] for row in ladder] for name in ("state", "closed_book"))
         slots: dict[int, tuple[str, int]] = {}
         cells = _grouped(
             connection.execute(
-                "SELECT c.question_key, c.cell_key, c.state, c.repeat, c.status, c.answer, c.error FROM question q "
-                "JOIN cell c USING (question_key) WHERE q.study_key = ? ORDER BY c.question_key, c.state, c.repeat",
+                "SELECT c.question_key, c.cell_key, c.state, c.repeat, c.status, c.answer, c.error, c.outcome, "
+                "c.evidence FROM question q JOIN cell c USING (question_key) WHERE q.study_key = ? "
+                "ORDER BY c.question_key, c.state, c.repeat",
                 (key,),
             )
         )
@@ -310,8 +327,9 @@ def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
         )
         documents = _grouped(
             connection.execute(
-                "SELECT d.question_key, d.state, d.rank, d.document_id FROM question q "
-                "JOIN document d USING (question_key) WHERE q.study_key = ? ORDER BY d.question_key, d.state, d.rank",
+                "SELECT d.question_key, d.state, d.repeat, d.rank, d.document_id, d.score, d.passage FROM question q "
+                "JOIN document d USING (question_key) WHERE q.study_key = ? "
+                "ORDER BY d.question_key, d.state, d.repeat, d.rank",
                 (key,),
             )
         )
@@ -321,10 +339,15 @@ def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
             (key,),
         ):
             slots.clear()
+            shown: dict[tuple[int, int], list[Document]] = {}
+            for _, state, repeat, rank, document, score, passage in documents(number):
+                shown.setdefault((state, repeat), []).append(Document(document, rank, score, "", passage))
             held = []
-            for _, cell, state, repeat, status, answer, error in cells(number):
+            for _, cell, state, repeat, status, answer, error, outcome, evidence in cells(number):
                 slots[cell] = (states[state], repeat)
-                held.append(Cell(question_id, states[state], repeat, status, answer, error))
+                held.append(Cell(question_id, states[state], repeat, status, answer, error, outcome=outcome))
+                if evidence is not None and (state, -1) not in shown and not closed[state]:
+                    shown.setdefault((state, repeat), [])  # a list without a document
             judged: dict[str, list[tuple[int, int, int]]] = {}
             for _, judge, first, second, label in labels(number):
                 judged.setdefault(judge, []).append((first, second, label))
@@ -335,14 +358,14 @@ def dossiers(path: Path, study_id: str) -> Iterator[Dossier]:
                 )
                 for judge, rows_ in judged.items()
             }
-            shown: dict[int, list[Document]] = {}
-            for _, state, rank, document in documents(number):
-                shown.setdefault(state, []).append(Document(document, rank))
             yield Dossier(
                 Question(question_id, text, tuple(json.loads(tags)), weight),
                 tuple(held),
                 judgments,
-                tuple(Evidence(question_id, states[state], tuple(items)) for state, items in shown.items()),
+                tuple(
+                    Evidence(question_id, states[state], tuple(items), None if repeat < 0 else repeat)
+                    for (state, repeat), items in sorted(shown.items())
+                ),
                 Gold(question_id, tuple(json.loads(gold))) if gold else None,
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import sqlite_utils
 from audit_core.codec import dump
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
-from audit_core.explore import columns
+from audit_core.estimators.refusals import MEASURES
+from audit_core.explore import columns, outcome_columns
 from audit_core.model import CheckResult, Dossier, Estimate
 from audit_core.protocol import to_record
-from audit_core.results import as_row, builder_of, decision_of, decision_record, estimate_all, from_record
-from audit_core.study import Study
-from audit_core.tensors import Answers, Taken
+from audit_core.results import as_row, builder_of, decision_of, decision_record, estimate_all, from_record, newer
+from audit_core.study import PASSAGES, Study
+from audit_core.tensors import OUTCOMES, Answers, Taken
 
 Progress = Callable[[str, int], None]
 """Called with what is being done and how many questions are done."""
@@ -38,7 +40,9 @@ class Loader:
         self.question_key = self.first_question = self._next("question", "question_key")
         self.cell_key = self._next("cell", "cell_key")
         self.judges: dict[str, int] = {}
-        self.passages: set[str] = set()
+        judge = self.protocol.primary_judge
+        self.sources = {"output": "structured output", "rule": f"rule {self.protocol.outcome_rule.rule}",
+                        "judge": f"judge {judge.name}" if judge else ""}  # fmt: skip
 
     def _next(self, table: str, column: str) -> int:
         return int(self.connection.execute(f'SELECT coalesce(max("{column}"), 0) + 1 FROM "{table}"').fetchone()[0])
@@ -49,7 +53,7 @@ class Loader:
     def run(self) -> None:
         """Write everything about the study."""
         self._study_rows()
-        if self.study.has("retrieval/passages.jsonl"):
+        if self.study.has(PASSAGES):
             self._insert("passage", self._passages(), 2)
         answers = self._rows(self.study.dossiers())
         if not len(answers):
@@ -67,6 +71,7 @@ class Loader:
             "UPDATE state SET repeats = ? WHERE study_key = ? AND position = ?",
             [(int(n), self.key, i) for i, n in enumerate(answers.repeats.max(0))],
         )
+        self._outcomes(answers)
         self._pairs(answers)
         self._estimates(answers)
 
@@ -102,7 +107,12 @@ class Loader:
             18,
         )
         self._insert(
-            "state", [(self.key, i, s.name, s.label, int(s.closed_book), 0) for i, s in enumerate(p.states)], 6
+            "state",
+            [
+                (self.key, i, s.name, s.label, int(s.closed_book), 0, json.dumps(dict(s.settings), ensure_ascii=False))
+                for i, s in enumerate(p.states)
+            ],
+            7,
         )
         for judge in p.judges:
             key = self._next("judge", "judge_key")
@@ -150,7 +160,6 @@ class Loader:
     def _passages(self) -> Iterator[tuple[str, str]]:
         known = {row[0] for row in self.connection.execute("SELECT sha256 FROM passage")}
         for digest, text in self.study.passages():
-            self.passages.add(digest)
             if digest not in known:
                 yield digest, text
 
@@ -164,6 +173,7 @@ class Loader:
             cells: list[tuple[Any, ...]] = []
             labels: list[tuple[int, int, int, int]] = []
             documents: list[tuple[Any, ...]] = []
+            siblings: list[tuple[Any, ...]] = []
             for dossier in batch:
                 questions.append(self._question(dossier, position))
                 keys = self._cells(dossier, builder.add(dossier), ladder, cells)
@@ -174,20 +184,23 @@ class Loader:
                         for i, j, same in judgment.labels
                         if (a := at[i]) and (b := at[j])
                     ]
-                self._documents(dossier, ladder, documents)
+                documents += self._documents(dossier, ladder)
+                siblings += self._siblings(dossier, ladder)
                 self.question_key += 1
                 position += 1
             self._insert("question", questions, 9)
-            self._insert("cell", cells, 16)
+            self._insert("cell", cells, 21)
             self._insert("pair_label", sorted(labels), 4)
-            self.connection.executemany("INSERT OR IGNORE INTO document VALUES (?, ?, ?, ?, ?, ?, ?)", documents)
+            for table, found, width in (("document", documents, 9), ("sibling", siblings, 10)):
+                marks = ", ".join("?" * width)  # a rank that stands twice in a damaged list is kept once
+                self.connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", found)
             self.progress(f"{self.protocol.study_id}: loading", position)
         return builder.finish()
 
     def _cells(
         self,
         dossier: Dossier,
-        taken: Sequence[Taken | None],
+        taken: Sequence[tuple[Taken, int] | None],
         ladder: dict[str, int],
         rows: list[tuple[Any, ...]],
     ) -> dict[tuple[str, int], int]:
@@ -196,30 +209,41 @@ class Loader:
         for cell, found in zip(dossier.cells, taken, strict=True):
             number = keys[cell.state, cell.repeat] = self.cell_key
             self.cell_key += 1
-            key = em = f1 = unknown = None
-            flagged = False
-            if found is not None:
-                made, unknown = found.score, found.unknown
-                key, flagged = made.key, made.flagged
-                if made.match is not None:
-                    em, f1 = int(made.match), made.f1[0] / made.f1[1]
+            if found is None:
+                rows.append((
+                    number, question, ladder[cell.state], cell.repeat, cell.status, None, cell.error, None, None, None,
+                    None, 0, cell.attempts, cell.source, cell.record, _flag(cell.cached), None, None, None, None, None,
+                ))  # fmt: skip
+                continue
+            (made, unknown, reading, by), evidence = found
+            em = f1 = None
+            if made.match is not None:
+                em, f1 = int(made.match), made.f1[0] / made.f1[1]
+            source = self.sources[by]
             rows.append((
-                number, question, ladder[cell.state], cell.repeat, cell.status, cell.answer, cell.error, key, em, f1,
-                unknown, int(flagged), cell.attempts, cell.source, cell.record,
-                None if cell.cached is None else int(cell.cached),
+                number, question, ladder[cell.state], cell.repeat, cell.status, cell.answer, cell.error, made.key, em,
+                f1, unknown, int(made.flagged), cell.attempts, cell.source, cell.record, _flag(cell.cached),
+                reading.outcome, f"{source}: “{reading.reason}”" if reading.reason else source, int(reading.certain),
+                None if evidence < 0 else evidence,
+                json.dumps([asdict(e) for e in cell.excerpts], ensure_ascii=False) if cell.excerpts else None,
             ))  # fmt: skip
         return keys
 
-    def _documents(self, dossier: Dossier, ladder: dict[str, int], rows: list[tuple[Any, ...]]) -> None:
-        shown: set[str] = set()
-        for evidence in dossier.evidence:
-            if evidence.state not in shown:
-                shown.add(evidence.state)
-                rows += [
-                    (self.question_key, ladder[evidence.state], d.rank, d.document_id, d.score, d.title,
-                     d.passage if d.passage in self.passages else None)
-                    for d in evidence.documents
-                ]  # fmt: skip
+    def _documents(self, dossier: Dossier, ladder: dict[str, int]) -> list[tuple[Any, ...]]:
+        return [
+            (self.question_key, ladder[e.state], -1 if e.repeat is None else e.repeat, d.rank, d.document_id, d.score,
+             d.title, d.passage, d.family)
+            for e in dossier.evidence
+            for d in e.documents
+        ]  # fmt: skip
+
+    def _siblings(self, dossier: Dossier, ladder: dict[str, int]) -> list[tuple[Any, ...]]:
+        return [
+            (self.question_key, ladder[found.state], position, d.document_id, d.family, d.of, d.rank, d.score, d.title,
+             d.passage)
+            for found in dossier.siblings
+            for position, d in enumerate(found.documents)
+        ]  # fmt: skip
 
     def _question(self, dossier: Dossier, position: int) -> tuple[Any, ...]:
         question = dossier.question
@@ -241,6 +265,15 @@ class Loader:
             None if aliases is None else json.dumps(aliases, ensure_ascii=False),
             sha256(dump(content)),
         )
+
+    def _outcomes(self, answers: Answers) -> None:
+        names = ("answers", *OUTCOMES, "split", "refusal_split", "same_evidence")
+        numbers = range(self.first_question, self.question_key)
+        tables = []
+        for position, state in enumerate(answers.states):
+            found = outcome_columns(answers, state)
+            tables.append(zip(numbers, itertools.repeat(position), *(found[name] for name in names), strict=False))
+        self._insert("outcome", (row for rows in zip(*tables, strict=True) for row in rows if row[2]), 9)
 
     def _pairs(self, answers: Answers) -> None:
         numbers = range(self.first_question, self.question_key)
@@ -290,14 +323,22 @@ class Loader:
                         "refusal_split",
                         "open_triangles",
                         "judges_disagree",
+                        "split_old",
+                        "split_new",
+                        "to_refused",
+                        "from_refused",
+                        "same_evidence_old",
+                        "same_evidence_new",
                     )
                     self._insert(
-                        "fact", zip(itertools.repeat(pair), numbers, *(found[name] for name in facts), strict=False), 19
+                        "fact", zip(itertools.repeat(pair), numbers, *(found[name] for name in facts), strict=False), 25
                     )
 
     def _estimates(self, answers: Answers) -> None:
         locked = self._locked()
         estimates = locked[0] if locked else estimate_all(self.protocol, answers)
+        if not any(estimate.measure in MEASURES for estimate in estimates):
+            estimates = estimates + newer(self.protocol, answers)
         decided = locked[1] if locked else None
         if not locked:
             made = decision_of(self.protocol, estimates)
@@ -351,3 +392,7 @@ def _batched(items: Iterable[Dossier], size: int) -> Iterator[tuple[Dossier, ...
     iterator = iter(items)
     while batch := tuple(itertools.islice(iterator, size)):
         yield batch
+
+
+def _flag(value: bool | None) -> int | None:
+    return None if value is None else int(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TABLES: dict[str, str] = {
     "study": """
@@ -13,7 +13,7 @@ TABLES: dict[str, str] = {
         decision TEXT""",
     "state": """
         study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, state TEXT NOT NULL,
-        label TEXT NOT NULL, closed_book INTEGER NOT NULL, repeats INTEGER NOT NULL,
+        label TEXT NOT NULL, closed_book INTEGER NOT NULL, repeats INTEGER NOT NULL, settings TEXT NOT NULL,
         PRIMARY KEY (study_key, position), UNIQUE (study_key, state)""",
     "question": """
         question_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study,
@@ -22,7 +22,12 @@ TABLES: dict[str, str] = {
     "cell": """
         cell_key INTEGER PRIMARY KEY, question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL,
         repeat INTEGER NOT NULL, status TEXT NOT NULL, answer TEXT, error TEXT, exact_key TEXT, em INTEGER, f1 REAL,
-        unknown INTEGER, flagged INTEGER NOT NULL, attempts INTEGER, source INTEGER, record INTEGER, cached INTEGER""",
+        unknown INTEGER, flagged INTEGER NOT NULL, attempts INTEGER, source INTEGER, record INTEGER, cached INTEGER,
+        outcome TEXT, outcome_source TEXT, outcome_certain INTEGER, evidence INTEGER, excerpts TEXT""",
+    "outcome": """
+        question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, answers INTEGER NOT NULL,
+        answered INTEGER NOT NULL, partial INTEGER NOT NULL, refused INTEGER NOT NULL, split INTEGER NOT NULL,
+        refusal_split INTEGER NOT NULL, same_evidence INTEGER, PRIMARY KEY (question_key, state)""",
     "judge": """
         judge_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study, judge TEXT NOT NULL,
         role TEXT NOT NULL, blind TEXT NOT NULL, description TEXT NOT NULL, UNIQUE (study_key, judge)""",
@@ -31,9 +36,13 @@ TABLES: dict[str, str] = {
         second INTEGER NOT NULL REFERENCES cell, label INTEGER NOT NULL, PRIMARY KEY (judge_key, first, second)""",
     "passage": "sha256 TEXT PRIMARY KEY, text TEXT NOT NULL",
     "document": """
-        question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, rank INTEGER NOT NULL,
-        document_id TEXT NOT NULL, score TEXT, title TEXT NOT NULL, passage TEXT REFERENCES passage,
-        PRIMARY KEY (question_key, state, rank)""",
+        question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, repeat INTEGER NOT NULL,
+        rank INTEGER NOT NULL, document_id TEXT NOT NULL, score TEXT, title TEXT NOT NULL, passage TEXT,
+        family TEXT NOT NULL, PRIMARY KEY (question_key, state, repeat, rank)""",
+    "sibling": """
+        question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, position INTEGER NOT NULL,
+        document_id TEXT NOT NULL, family TEXT NOT NULL, of TEXT NOT NULL, rank INTEGER, score TEXT,
+        title TEXT NOT NULL, passage TEXT, PRIMARY KEY (question_key, state, position)""",
     "pair": """
         pair_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study,
         old TEXT NOT NULL, new TEXT NOT NULL, role TEXT NOT NULL, UNIQUE (study_key, old, new)""",
@@ -49,7 +58,9 @@ TABLES: dict[str, str] = {
         different_nonmatch INTEGER NOT NULL, same_nonmatch INTEGER NOT NULL, unknown_in INTEGER NOT NULL,
         unknown_out INTEGER NOT NULL, all_nonmatch INTEGER NOT NULL, verbatim INTEGER NOT NULL, shared INTEGER,
         documents INTEGER, same_set INTEGER, same_order INTEGER, refusal_split INTEGER NOT NULL,
-        open_triangles INTEGER NOT NULL, judges_disagree INTEGER NOT NULL,
+        open_triangles INTEGER NOT NULL, judges_disagree INTEGER NOT NULL, split_old INTEGER NOT NULL,
+        split_new INTEGER NOT NULL, to_refused INTEGER NOT NULL, from_refused INTEGER NOT NULL,
+        same_evidence_old INTEGER, same_evidence_new INTEGER,
         PRIMARY KEY (pair_key, question_key)""",
     "estimate": """
         study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, name TEXT NOT NULL,
@@ -72,7 +83,7 @@ TABLES: dict[str, str] = {
 }
 """Column definitions by table, in an order that satisfies the foreign keys."""
 
-WITHOUT_ROWID = {"pair_label", "document", "contrast", "fact"}
+WITHOUT_ROWID = {"pair_label", "outcome", "document", "sibling", "contrast", "fact"}
 
 INDEXES: dict[str, tuple[str, ...]] = {
     "question": ("study_key, position",),
@@ -107,4 +118,20 @@ VIEWS: dict[str, str] = {
         JOIN agreement_pair g ON g.question_key = q.question_key
              AND g.first_state IN (o.position, n.position) AND g.second_state IN (o.position, n.position)
         GROUP BY p.pair_key, g.kernel, g.question_key""",
+    # Outcomes and splits straight from cells and documents, held equal to the table `outcome` in the same way.
+    # Documents of repeat -1 are those of all repeats; a cell whose evidence is known and has no document saw none.
+    "outcome_recomputed": """
+        WITH shown AS (
+            SELECT question_key, state, repeat, group_concat(json_array(document_id, passage, score), '') AS content
+            FROM (SELECT * FROM document ORDER BY question_key, state, repeat, rank)
+            GROUP BY question_key, state, repeat)
+        SELECT c.question_key, c.state, count(*) AS answers, sum(c.outcome = 'answered') AS answered,
+               sum(c.outcome = 'partial') AS partial, sum(c.outcome = 'refused') AS refused,
+               count(DISTINCT c.outcome) > 1 AS split, count(DISTINCT c.outcome = 'refused') > 1 AS refusal_split,
+               CASE WHEN count(DISTINCT coalesce(own.content, every.content, iif(c.evidence IS NULL, NULL, ''))) > 1
+                    THEN 0 WHEN count(c.evidence) = count(*) THEN 1 END AS same_evidence
+        FROM cell c
+        LEFT JOIN shown own ON own.question_key = c.question_key AND own.state = c.state AND own.repeat = c.repeat
+        LEFT JOIN shown every ON every.question_key = c.question_key AND every.state = c.state AND every.repeat = -1
+        WHERE c.status = 'ok' GROUP BY c.question_key, c.state""",
 }

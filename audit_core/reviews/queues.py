@@ -29,7 +29,8 @@ COLUMNS = (
     "within_old", "within_old_pairs", "within_new", "within_new_pairs", "crossing", "cross_pairs", "numerator",
     "denominator", "flip", "matched", "lost", "gained", "both_match", "different_nonmatch", "same_nonmatch",
     "unknown_in", "unknown_out", "all_nonmatch", "verbatim", "shared", "documents", "same_set", "same_order",
-    "refusal_split", "open_triangles", "judges_disagree", "weight",
+    "refusal_split", "open_triangles", "judges_disagree", "split_old", "split_new", "to_refused", "from_refused",
+    "same_evidence_old", "same_evidence_new", "weight",
 )  # fmt: skip
 """Numeric columns of the read model's `contrast` and `fact`, and the question's weight."""
 

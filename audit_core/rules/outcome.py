@@ -95,6 +95,8 @@ _COURTESY = re.compile(
     r".*\b(?:check|consult|visit|contact|refer to|try|look up|verify)\b.*"
     r"|the .*\b(?:only|instead|focus(?:es)? on|are about|is about|deals? with|relates? to|talks? about)\b.*)$"
 )
+_CONTRACTED = {"t", "m", "ve"}
+"""Ends of contracted words, which folding writes out."""
 _SOURCE = pattern(("{source}",))
 _THEY = re.compile(r"^(?:and |but |however,? )?(?:they|it)\b")
 
@@ -175,7 +177,7 @@ def reader(unknown_texts: tuple[str, ...], rule: OutcomeRule) -> Callable[[str],
     unknown = frozenset(map(folded, unknown_texts))
     # Most answers hold no word that any text needs, and need not be cut into clauses.
     cues = {word for text in (*rule.refusals, *rule.gaps) for word in needed(text)}
-    cues |= {word for text in unknown for word in _WORD.findall(text)[:1]}
+    cues |= {word for text in unknown for word in _WORD.findall(text)[:1]} | _CONTRACTED
     return partial(_read, _Texts(pattern(rule.refusals), pattern(rule.gaps), unknown, frozenset(cues)))
 
 
@@ -188,6 +190,9 @@ class _Texts:
 
 
 def _read(texts: _Texts, answer: str) -> Reading:
+    words = _WORD.findall(answer.lower()) if answer.isascii() else []
+    if words and texts.cues.isdisjoint(words):
+        return ANSWERED  # without folding, which changes no other words than cues
     text = folded(answer)
     if not text:
         return Reading("refused", "empty")

@@ -17,16 +17,13 @@ from scipy.stats import binomtest
 from audit_core import explore
 from audit_core.estimators import binomial, outcomes
 from audit_core.estimators.refusals import MEASURES, alarms
-from audit_core.model import Cell, Document, Dossier, Estimate, Evidence, Judgment, Question
+from audit_core.model import Cell, Dossier, Estimate, JudgedOutcome, Question
 from audit_core.protocol import Protocol
 from audit_core.results import as_row, estimate_all, newer
 from audit_core.tensors import OUTCOMES, Answers, Builder, build
 from tests.support import oracle, oracle_refusals
+from tests.support.refusing import STATES, WORDS, study
 from tests.support.simulator import StudySimulator
-
-STATES = ("L", "H")
-WORDS = {"answered": ("Paris", "Rome", "paris."), "partial": ("Paris, in part",),
-         "refused": ("UNKNOWN", "I cannot answer this.")}  # fmt: skip
 
 cell = st.one_of(
     st.none(),
@@ -36,37 +33,6 @@ evidence = st.one_of(st.none(), st.sampled_from("abc"))
 question = st.tuples(
     *[st.tuples(st.lists(st.tuples(cell, evidence), max_size=4), st.booleans()) for _ in STATES], st.integers(0, 2**20)
 )
-
-
-def documents(kind: str) -> tuple[Document, ...]:
-    """Three kinds of evidence: another order by rank, and another score."""
-    first, second = ("d1", "d2") if kind != "b" else ("d2", "d1")
-    return Document(second, 2, "1.5"), Document(first, 1, "2.5" if kind != "c" else "2.4")
-
-
-def study(rows: Sequence, judged: bool = True) -> list[Dossier]:
-    """Dossiers out of drawn cells; labels are drawn too, so they need not be transitive."""
-    out = []
-    for q, (*states, draw) in enumerate(rows):
-        cells, shown = [], []
-        for state, (held, shared) in zip(STATES, states, strict=True):
-            for repeat, (found, kind) in enumerate(held, 1):
-                text, word = found or (None, None)
-                stated = word if word == "partial" else None
-                cells.append(
-                    Cell(f"q{q}", state, repeat, "ok" if found else "error", text, None if found else "503",
-                         outcome=stated)  # type: ignore[arg-type]
-                )  # fmt: skip
-                if kind and not shared:
-                    shown.append(Evidence(f"q{q}", state, documents(kind), repeat))
-            if shared:
-                shown.append(Evidence(f"q{q}", state, documents("a")))
-        slots = tuple((c.state, c.repeat) for c in cells if c.status == "ok")
-        pairs = list(itertools.combinations(range(len(slots)), 2))
-        labels = tuple((i, j, draw >> n % 20 & 1) for n, (i, j) in enumerate(pairs))
-        judgments = {"primary": Judgment(f"q{q}", slots, labels)} if judged and slots else {}
-        out.append(Dossier(Question(f"q{q}"), tuple(cells), judgments, tuple(shown), None))
-    return out
 
 
 def arrays(dossiers: Sequence[Dossier], **values: object) -> Answers:
@@ -298,17 +264,21 @@ def test_what_was_left_out_of_the_split_rate_is_counted() -> None:
     }  # fmt: skip
 
 
-def test_structured_output_goes_before_the_rule() -> None:
-    told = Cell("q", "L", 1, "ok", "UNKNOWN", outcome="answered")
-    read = Cell("q", "L", 2, "ok", "The capital is Paris, but the date is not mentioned.")
+def test_structured_output_goes_before_the_rule_and_the_judge_is_heard_where_the_rule_is_not_certain() -> None:
+    texts = {1: "UNKNOWN", 2: "It opens at nine; the passages do not mention when it closes.",
+             3: "I do not know. It may be at nine.", 4: "I do not know. It may be at ten."}  # fmt: skip
+    cells = [Cell("q", "L", r, "ok", text, outcome="answered" if r == 1 else None) for r, text in texts.items()]
+    judged = [JudgedOutcome("q", "L", r, "refused") for r in (1, 2, 3)]
     builder = Builder(states=STATES, closed_book=(False, False), rule="nq_open/1", unknown_texts=("UNKNOWN",),
-                      primary=None)  # fmt: skip
-    first, second = builder.add(Dossier(Question("q"), (told, read), {}, (), None))
-    assert first is not None
-    assert second is not None
-    assert (first.reading.outcome, first.stated, first.unknown) == ("answered", True, 1)
-    assert (second.reading.outcome, second.reading.reason, second.stated) == ("partial", "not mentioned", False)
-    assert builder.finish().outcome[0, 0].tolist() == [0, 1]
+                      primary="primary")  # fmt: skip
+    found = builder.add(Dossier(Question("q"), tuple(cells), {}, (), None, outcomes=tuple(judged)))
+    taken = [one[0] for one in found if one is not None]
+    assert [(t.reading.outcome, t.by, t.reading.certain) for t in taken] == [
+        ("answered", "output", True), ("partial", "rule", True), ("refused", "judge", True), ("partial", "rule", False),
+    ]  # fmt: skip
+    assert taken[0].unknown == 1
+    assert taken[1].reading.reason
+    assert builder.finish().outcome[0, 0].tolist() == [0, 1, 2, 1]
 
 
 def test_texts_are_numbered_over_the_whole_study() -> None:
