@@ -5,14 +5,14 @@ Whatever this module returns is exploratory, and no slice can rescue a decision.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from audit_core.estimators import bootstrap, churn, judges, outcomes, overlap, refusals, trajectories
+from audit_core.estimators import binomial, bootstrap, churn, judges, outcomes, overlap, refusals, trajectories
 from audit_core.estimators import transitions as flows
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.pairs import all_nonmatch
@@ -169,6 +169,16 @@ def outcome_flows(answers: Answers, old: str, new: str) -> dict[str, dict[str, i
     return {
         before: {after: int(moved[a, b]) for b, after in enumerate(OUTCOMES)} for a, before in enumerate(OUTCOMES)
     }
+
+
+def refusal_rate(outcomes: Sequence[str]) -> tuple[int, int, Fraction, Fraction]:
+    """How often a probe's answers refuse: refusals, answers, and the exact 95 % interval of their share.
+
+    Args:
+        outcomes: Of the answers, one or more.
+    """
+    refused, size, tail = outcomes.count("refused"), len(outcomes), EXPLORATORY.tail / 2
+    return refused, size, binomial.lower(refused, size, tail), binomial.upper(refused, size, tail)
 
 
 def _same_evidence(answers: Answers, state: int) -> list[int | None]:

@@ -13,10 +13,13 @@ from dashboard.style import ICON
 st.set_page_config(page_title="Snapshot audit", page_icon=ICON, layout="wide")
 runtime.warm()
 VIEWS = Path(__file__).parent / "views"
+PAGES = (
+    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger",
+)  # fmt: skip
 page = st.navigation(
     [
         st.Page(VIEWS / f"{name}.py", title=name.capitalize(), url_path=name, default=name == "summary")
-        for name in ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "judges", "ledger")
+        for name in PAGES
     ]
     + [
         st.Page(VIEWS / "importing.py", title="Import", url_path="import"),

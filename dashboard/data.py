@@ -17,7 +17,8 @@ import streamlit as st
 
 from audit_core import explore, results
 from audit_core.errors import AuditError
-from audit_core.readmodel import read
+from audit_core.protocol import attribution, from_record
+from audit_core.readmodel import outcomes, read
 from audit_core.reviews.memory import question_digest
 from audit_core.reviews.overview import Overview, overview
 from dashboard import identity, runtime
@@ -50,6 +51,11 @@ def _studies(mark: Stamp) -> list[Row]:
 @st.cache_data(show_spinner=False, max_entries=32)
 def _study(mark: Stamp, study_id: str) -> Row:
     return read.study(_path(mark), study_id)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _attribution(mark: Stamp, study_id: str, old: str, new: str) -> str:
+    return attribution(from_record(_study(mark, study_id)["protocol"]), old, new)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
@@ -172,6 +178,33 @@ GAPS = """
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
+def _splits(mark: Stamp, study_id: str, state: str, most: int) -> tuple[list[Row], int]:
+    same = outcomes.outcomes(_path(mark), study_id, state=state, kind="split", same_evidence=True, limit=most)
+    every = outcomes.outcomes(_path(mark), study_id, state=state, kind="split", limit=most)
+    return [*same.rows, *(row for row in every.rows if row["same_evidence"] != 1)][:most], every.total
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def _excerpts(mark: Stamp, study_id: str) -> dict[str, dict[str, list[str]]]:
+    return outcomes.excerpts(_path(mark), study_id)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _sources(mark: Stamp, study_id: str) -> list[tuple[str, int, int]]:
+    return outcomes.sources(_path(mark), study_id)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _over_evidence(mark: Stamp, study_id: str, state: str) -> outcomes.Refusals:
+    return outcomes.over_evidence(_path(mark), study_id, state)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _outcome_flows(mark: Stamp, study_id: str, old: str, new: str) -> dict[str, dict[str, int]]:
+    return explore.outcome_flows(_arrays(mark, study_id), old, new)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
 def _search(mark: Stamp, study_id: str, text: str) -> set[str]:
     return read.search(_path(mark), study_id, text)
 
@@ -184,6 +217,11 @@ def studies() -> list[Row]:
 def study(study_id: str) -> Row:
     """Everything about one study that is not per question."""
     return _study(stamp(), study_id)
+
+
+def differing(selection: Selection) -> str:
+    """What stands in the way of a cause: a sentence where the two states differ in more than one setting."""
+    return _attribution(stamp(), selection.study, selection.old, selection.new)
 
 
 def estimates(study_id: str) -> dict[str, Row]:
@@ -263,6 +301,31 @@ def labelled(study_id: str) -> bool:
         return bool(store().fold().of_kind(study_id, "label"))
     except AuditError:
         return False
+
+
+def splits(study_id: str, state: str, most: int) -> tuple[list[Row], int]:
+    """The first questions of a state whose repeats do different things, and how many there are."""
+    return _splits(stamp(), study_id, state, most)
+
+
+def excerpts(study_id: str) -> dict[str, dict[str, list[str]]]:
+    """Ids of questions by state and class of the excerpts that their answers carry, once for each excerpt."""
+    return _excerpts(stamp(), study_id)
+
+
+def outcome_sources(study_id: str) -> list[tuple[str, int, int]]:
+    """Who says what answers do: source, answers, and of them those that are not certain."""
+    return _sources(stamp(), study_id)
+
+
+def over_evidence(study_id: str, state: str) -> outcomes.Refusals:
+    """Refusals of a state, and those of them whose own evidence mentions an accepted answer."""
+    return _over_evidence(stamp(), study_id, state)
+
+
+def outcome_flows(study_id: str, old: str, new: str) -> dict[str, dict[str, int]]:
+    """Matched repeats by outcome at the old state, then at the new one."""
+    return _outcome_flows(stamp(), study_id, old, new)
 
 
 def question(study_id: str, question_id: str) -> Row | None:

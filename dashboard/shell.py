@@ -198,6 +198,8 @@ def _banners(comparison: Comparison, checks: list[Row]) -> None:
             f"<ul>{listed}</ul>Restore the study from its source and load it again.",
             "bad",
         )
+    if differing := data.differing(comparison.selection):
+        display.banner(plain(differing), "warn")
     for problem in comparison.selection.problems:
         display.banner(plain(problem), "warn")
     if comparison.selection.uncorrected:

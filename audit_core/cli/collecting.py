@@ -118,6 +118,7 @@ def probe(arguments: argparse.Namespace) -> Result:
     """More answers of one cell, in a ledger of their own."""
     from audit_core.collect import probing
     from audit_core.collect.frozen import check_locked
+    from audit_core.explore import refusal_rate
     from audit_core.probes import outcomes
     from audit_core.study import Study
 
@@ -137,7 +138,11 @@ def probe(arguments: argparse.Namespace) -> Result:
     }  # fmt: skip
     rows = [[outcome, f"{count} of {asked.probe.repeats}", f"{before[outcome]} of {sum(before.values())}"]
             for outcome, count in found.items()]  # fmt: skip
-    text = table(rows, ["outcome", "asked again", "in the study"]) + "\n\n"
+    refused, size, low, high = refusal_rate([word for word, number in found.items() for _ in range(number)])
+    facts["refused"] = {"share": refused / size, "interval": [float(low), float(high)]}
+    text = table(rows, ["outcome", "asked again", "in the study"]) + "\n"
+    ends = f"{float(low):.1%} to {float(high):.1%}"
+    text += f"refused {refused} of {size}, {refused / size:.1%}, exact 95% interval {ends}\n\n"
     text += table([[count, answer] for answer, count in answers.most_common(10)], ["times", "answer"])
     more = f", {len(answers) - 10} more texts" if len(answers) > 10 else ""
     return facts, text + "\n" + rule(f"probe {asked.probe.number:04d}{more}; in no estimate"), 0

@@ -163,17 +163,17 @@ def _of_part(found: Diagnosis, i: int, alike: bool) -> Iterable[Hint]:
         kind: HintKind = "part lost" if new.bare else "part gained"
         bare, full = (1, old) if new.bare else (0, new)
         yield Hint(kind, f"{name} has no supporting passage in {found.names[bare]} and {len(full.supports)} in "
-                   f"{found.names[1 - bare]}{_mentioned(found, old)}.", words)  # fmt: skip
+                   f"{found.names[1 - bare]}{_mentioned(found, old, f'in {found.names[bare]}')}.", words)  # fmt: skip
 
 
-def _mentioned(found: Diagnosis, aspect: Aspect) -> str:
-    """The best sibling that holds the words of a part, in words."""
+def _mentioned(found: Diagnosis, aspect: Aspect, where: str = "") -> str:
+    """The best sibling that holds the words of a part, in words, and where it was not shown."""
     for item in found.unshown:
         passage = item.passage
         text = f"{passage.title}\n{passage.text or ''}"
         if held(aspect.own, text) and kind_of(passage.body, passage.title).kind == "body":
             rank = f" of rank {passage.rank}" if passage.rank else " of unknown rank"
-            return f"; a sibling{rank}, “{passage.name}”, mentions it and was not shown"
+            return f"; a sibling{rank}, “{passage.name}”, mentions it and was not shown {where}".rstrip()
     return ""
 
 

@@ -138,6 +138,33 @@ def flows(
     return Page(found, total)
 
 
+def sources(path: Path, study_id: str) -> list[tuple[str, int, int]]:
+    """Who says what answers do: source without its reason, answers, and of them those that are not certain."""
+    with reader(path) as connection:
+        return [
+            tuple(row)
+            for row in connection.execute(
+                "SELECT substr(outcome_source, 1, instr(outcome_source || ':', ':') - 1) AS source, count(*), "
+                "sum(outcome_certain = 0) FROM cell JOIN question USING (question_key) JOIN study USING (study_key) "
+                "WHERE study_id = ? AND outcome IS NOT NULL GROUP BY source ORDER BY count(*) DESC",
+                (study_id,),
+            )
+        ]
+
+
+def excerpts(path: Path, study_id: str) -> dict[str, dict[str, list[str]]]:
+    """Ids of the questions whose answers carry an excerpt of a class: by state and class, once for each excerpt."""
+    found: dict[str, dict[str, list[str]]] = {}
+    with reader(path) as connection:
+        for state, kind, question_id in connection.execute(
+            "SELECT t.state, e.kind, q.question_id FROM study s JOIN state t USING (study_key) "
+            "JOIN question q USING (study_key) JOIN excerpt e ON e.question_key = q.question_key "
+            "AND e.state = t.position WHERE s.study_id = ? ORDER BY t.position, q.position", (study_id,),
+        ):  # fmt: skip
+            found.setdefault(state, {}).setdefault(kind, []).append(question_id)
+    return found
+
+
 def over_evidence(path: Path, study_id: str, state: str) -> Refusals:
     """Refusals of a state whose own evidence mentions an accepted answer. Shows gold: never beside a masked review.
 

@@ -180,7 +180,8 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
         `labels`: {judge: {(cell_key, cell_key): 0 or 1}} with both orders present;
         `documents`: {state name: rows in rank order with `passage_text`}, those of the first repeat where they differ;
         `evidence_by_repeat`: {state name: {repeat: such rows}}, repeat -1 for what all repeats of the state saw;
-        `siblings`: {state name: rows, best rank first, with `passage_text`}.
+        `siblings`: {state name: rows, best rank first, with `passage_text`};
+        `probes`: {state name: {number of the probe: its rows in order}}.
     """
     with reader(path) as connection:
         found = rows(
@@ -222,6 +223,13 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
         row["documents"] = {state: repeats[min(repeats)] for state, repeats in row["evidence_by_repeat"].items()}
         for sibling in _passages(connection, "sibling", study_key, key, "d.position"):
             row["siblings"].setdefault(sibling["state_name"], []).append(sibling)
+        row["probes"] = {}
+        for probe in rows(
+            connection,
+            "SELECT p.*, t.state AS state_name FROM probe p JOIN state t ON t.study_key = ? AND t.position = p.state "
+            "WHERE p.question_key = ? ORDER BY p.state, p.number, p.repeat", study_key, key,
+        ):  # fmt: skip
+            row["probes"].setdefault(probe["state_name"], {}).setdefault(probe["number"], []).append(probe)
         return row
 
 

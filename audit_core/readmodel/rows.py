@@ -18,6 +18,7 @@ from audit_core.estimators.refusals import MEASURES
 from audit_core.explore import columns, outcome_columns
 from audit_core.model import CheckResult, Dossier, Estimate
 from audit_core.protocol import to_record
+from audit_core.readmodel.extras import excerpts, probed
 from audit_core.results import as_row, builder_of, decision_of, decision_record, estimate_all, from_record, newer
 from audit_core.study import PASSAGES, Study
 from audit_core.tensors import OUTCOMES, Answers, Taken
@@ -72,6 +73,9 @@ class Loader:
             [(int(n), self.key, i) for i, n in enumerate(answers.repeats.max(0))],
         )
         self._outcomes(answers)
+        keys = dict(zip(answers.question_ids, range(self.first_question, self.question_key), strict=True))
+        places = {state.name: number for number, state in enumerate(self.protocol.states)}
+        self._insert("probe", probed(self.study, keys, places), 6)
         self._pairs(answers)
         self._estimates(answers)
 
@@ -174,6 +178,7 @@ class Loader:
             labels: list[tuple[int, int, int, int]] = []
             documents: list[tuple[Any, ...]] = []
             siblings: list[tuple[Any, ...]] = []
+            quoted: list[tuple[Any, ...]] = []
             for dossier in batch:
                 questions.append(self._question(dossier, position))
                 keys = self._cells(dossier, builder.add(dossier), ladder, cells)
@@ -186,12 +191,13 @@ class Loader:
                     ]
                 documents += self._documents(dossier, ladder)
                 siblings += self._siblings(dossier, ladder)
+                quoted += excerpts(dossier, self.question_key, ladder, self._text)
                 self.question_key += 1
                 position += 1
             self._insert("question", questions, 9)
             self._insert("cell", cells, 21)
             self._insert("pair_label", sorted(labels), 4)
-            for table, found, width in (("document", documents, 9), ("sibling", siblings, 10)):
+            for table, found, width in (("document", documents, 9), ("sibling", siblings, 10), ("excerpt", quoted, 5)):
                 marks = ", ".join("?" * width)  # a rank that stands twice in a damaged list is kept once
                 self.connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", found)
             self.progress(f"{self.protocol.study_id}: loading", position)
@@ -228,6 +234,10 @@ class Loader:
                 json.dumps([asdict(e) for e in cell.excerpts], ensure_ascii=False) if cell.excerpts else None,
             ))  # fmt: skip
         return keys
+
+    def _text(self, digest: str) -> str:
+        found = self.connection.execute("SELECT text FROM passage WHERE sha256 = ?", (digest,)).fetchone()
+        return str(found[0]) if found else ""
 
     def _documents(self, dossier: Dossier, ladder: dict[str, int]) -> list[tuple[Any, ...]]:
         return [

@@ -43,6 +43,13 @@ TABLES: dict[str, str] = {
         question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, position INTEGER NOT NULL,
         document_id TEXT NOT NULL, family TEXT NOT NULL, of TEXT NOT NULL, rank INTEGER, score TEXT,
         title TEXT NOT NULL, passage TEXT, PRIMARY KEY (question_key, state, position)""",
+    "excerpt": """
+        question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, repeat INTEGER NOT NULL,
+        position INTEGER NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (question_key, state, repeat, position)""",
+    "probe": """
+        question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL, number INTEGER NOT NULL,
+        repeat INTEGER NOT NULL, answer TEXT NOT NULL, outcome TEXT NOT NULL,
+        PRIMARY KEY (question_key, state, number, repeat)""",
     "pair": """
         pair_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study,
         old TEXT NOT NULL, new TEXT NOT NULL, role TEXT NOT NULL, UNIQUE (study_key, old, new)""",
@@ -83,7 +90,7 @@ TABLES: dict[str, str] = {
 }
 """Column definitions by table, in an order that satisfies the foreign keys."""
 
-WITHOUT_ROWID = {"pair_label", "outcome", "document", "sibling", "contrast", "fact"}
+WITHOUT_ROWID = {"pair_label", "outcome", "document", "sibling", "excerpt", "probe", "contrast", "fact"}
 
 INDEXES: dict[str, tuple[str, ...]] = {
     "question": ("study_key, position",),

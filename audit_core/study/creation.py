@@ -12,7 +12,7 @@ from pathlib import Path
 from audit_core import codec, ledger, locks
 from audit_core.codec import Record, encode
 from audit_core.errors import InputError, Problem, StorageError
-from audit_core.model import Cell, Evidence, Finding, Gold, Judgment, Question
+from audit_core.model import Cell, Evidence, Finding, Gold, Judgment, Question, Siblings
 from audit_core.protocol import Protocol, to_record
 from audit_core.study.files import (
     CELLS,
@@ -22,6 +22,7 @@ from audit_core.study.files import (
     PRIMARY,
     PROTOCOL,
     QUESTIONS,
+    SIBLINGS,
     file_entry,
     judgments_of,
     shape,
@@ -37,6 +38,7 @@ def create_study(
     cells: Iterable[Cell],
     evidence: Iterable[Evidence] = (),
     passages: Mapping[str, str] | None = None,
+    siblings: Iterable[Siblings] = (),
     judgments: Mapping[str, Iterable[Judgment]] | None = None,
     gold: Iterable[Gold] = (),
     findings: Sequence[Finding] = (),
@@ -50,6 +52,7 @@ def create_study(
         questions: In the order that everything else will follow.
         cells: Any order; sorted by question, ladder and repeat.
         passages: Text by SHA-256 of its UTF-8 bytes.
+        siblings: Of the evidence; any order.
         judgments: By judge name.
         created: Time for information, such as ``2026-01-31T09:00:00Z``.
 
@@ -58,7 +61,8 @@ def create_study(
         StorageError: The disk refuses.
     """
     with _draft(path) as draft:
-        _fill(draft, protocol, questions, cells, evidence, passages or {}, judgments or {}, gold, findings, created)
+        texts, labels = passages or {}, judgments or {}
+        _fill(draft, protocol, questions, cells, evidence, texts, siblings, labels, gold, findings, created)
     return Study(path)
 
 
@@ -112,6 +116,7 @@ def _fill(
     cells: Iterable[Cell],
     evidence: Iterable[Evidence],
     passages: Mapping[str, str],
+    siblings: Iterable[Siblings],
     judgments: Mapping[str, Iterable[Judgment]],
     gold: Iterable[Gold],
     findings: Sequence[Finding],
@@ -168,6 +173,8 @@ def _fill(
         retrieval[PRIMARY] = map(codec.from_evidence, shown)
         if passages:
             retrieval[PASSAGES] = ({"sha256": key, "text": passages[key]} for key in sorted(passages))
+        if unshown := sorted(siblings, key=lambda s: place(s.question_id, s.state, 0)):
+            retrieval[SIBLINGS] = map(codec.from_siblings, unshown)
     close(
         "retrieval",
         retrieval,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit_core.reviews.fold import Standing
-from dashboard.components import evidence
+from dashboard.components import diagnosed, evidence, said
 from dashboard.components.agreement import Classes, Same, by_exact, by_labels, classes, standing
 from dashboard.components.key_log import CARD
 from dashboard.components.pairs import pairs
@@ -198,7 +198,12 @@ def _answer(view: View, found: Classes, group: list[Row], first: str | None) -> 
     same = f" <span class='mut'>{len(group)} identical</span>" if len(group) > 1 else ""
     letter = "" if view.masked else chip(found, cell)
     return (f"<li>{letter}<span class='sa-r'>{', '.join(names)}</span>{same} "
-            f"{_answer_text(view, cell, first)}{_em(view, cell)}</li>")
+            f"{_answer_text(view, cell, first)}{_em(view, cell)}{_said(view, cell)}</li>")
+
+
+def _said(view: View, cell: Row) -> str:
+    """What the answer does, and its excerpts; both wait for the verdict while the question is masked."""
+    return "" if view.masked else said.outcome(cell) + said.excerpts(view.question, cell)
 
 
 def _answer_text(view: View, cell: Row, first: str | None) -> str:
@@ -320,7 +325,22 @@ def _evidence(view: View) -> str:
         + f"</h3>{evidence.table(side, both, view.names, i, full=view.full_evidence)}</div>"
         for i, (kind, state, side) in enumerate(zip(view.names, (view.old, view.new), (old, new), strict=True)))
     return (f'<h2>Evidence <span class="mut small">{evidence.sentence(old, new, view.names)}</span> {button}</h2>'
-            f'<div class="sa-sides">{tables}</div>')
+            f'<div class="sa-sides">{tables}</div>{_diagnosis(view)}')
+
+
+def _diagnosis(view: View) -> str:
+    """Hints, parts of the question and siblings; they name states and ranks, so they wait for the verdict too."""
+    if view.masked or not any(row["passage_text"] for s in (view.old, view.new)
+                              for row in view.question["documents"].get(s, [])):  # fmt: skip
+        return ""
+    states = (view.old, view.new)
+    first, second = (view.question["documents"].get(state, []) for state in states)
+    found = diagnosed.diagnosis(view.question, first, second, states, states)
+    body = diagnosed.aspects(found, (escaped(view.old), escaped(view.new))) + diagnosed.siblings(found)
+    head = f"{len(found.hints)} hint{'' if len(found.hints) == 1 else 's'}"
+    opened = " open" if diagnosed.urgent(found) else ""
+    return (f'<details id="triage-diagnosis"{opened}><summary>Evidence diagnosis: {head}, '
+            f"{len(found.unshown)} passages not shown</summary>{diagnosed.hints(found)}{body}</details>")  # fmt: skip
 
 
 def _gold(view: View) -> str:

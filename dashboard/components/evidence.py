@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from audit_core.diagnosis import Names, Ranked, sentence
@@ -25,7 +26,15 @@ def _shown(rows: Sequence[dict[str, Any]]) -> list[Shown]:
     return [Shown(row["document_id"], row["rank"], row["passage_text"], row["title"], row["score"]) for row in rows]
 
 
-def table(side: Sequence[Ranked], answers: Sequence[str], names: Names, which: int, *, full: bool) -> str:
+def table(
+    side: Sequence[Ranked],
+    answers: Sequence[str],
+    names: Names,
+    which: int,
+    *,
+    full: bool,
+    badges: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """One state's documents as an HTML table; passages as excerpts around a mention, or in full.
 
     Args:
@@ -34,13 +43,14 @@ def table(side: Sequence[Ranked], answers: Sequence[str], names: Names, which: i
         names: What the two states are called.
         which: Position of this one.
         full: Passages in full.
+        badges: Markup beside the name of a document, by its id.
     """
     if not side:
         return f'<p class="mut">No documents in the {names[which]} state.</p>'
     scored = any(r.passage.score is not None for r in side)
     head = ('<thead><tr><th scope="col">rank</th><th scope="col">document</th>'
             + ('<th scope="col" class="n">score</th>' if scored else "") + "</tr></thead>")
-    rows = [_row(r, answers, names, which, scored, full) for r in side]
+    rows = [_row(r, answers, names, which, scored, full, badges.get(r.passage.document_id, "")) for r in side]
     caption = f'<caption class="sa-sr">Evidence of the {names[which]} state by rank</caption>'
     body = "".join(rows[:FOLDED])
     tail = ""
@@ -51,7 +61,9 @@ def table(side: Sequence[Ranked], answers: Sequence[str], names: Names, which: i
     return f'<table class="sa-ev">{caption}{head}<tbody>{body}</tbody></table>{tail}'
 
 
-def _row(ranked: Ranked, answers: Sequence[str], names: Names, which: int, scored: bool, full: bool) -> str:
+def _row(
+    ranked: Ranked, answers: Sequence[str], names: Names, which: int, scored: bool, full: bool, badge: str
+) -> str:
     document = ranked.passage
     words = {
         "kept": "in both · same rank",
@@ -67,7 +79,7 @@ def _row(ranked: Ranked, answers: Sequence[str], names: Names, which: int, score
     score = f'<td class="n">{escaped(document.score or "")}</td>' if scored else ""
     passage = _passage(document.text, answers, full)
     return (f'<tr><td>{document.rank}</td><td><b dir="auto">{name}</b>{under} '
-            f'<span class="sa-fate {colour}">{words}</span>{passage}</td>{score}</tr>')
+            f'<span class="sa-fate {colour}">{words}</span> {badge}{passage}</td>{score}</tr>')
 
 
 def _passage(text: str | None, answers: Sequence[str], full: bool) -> str:

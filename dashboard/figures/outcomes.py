@@ -59,4 +59,4 @@ def outcome_bars(states: Sequence[Outcomes], palette: Palette) -> go.Figure:
            "ticksuffix": "  "},
         legend=True,
     )  # fmt: skip
-    return figure.update_layout(barmode="stack", bargap=0.42)
+    return figure.update_layout(barmode="stack", bargap=0.42, legend_traceorder="normal")

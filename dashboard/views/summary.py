@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from audit_core.errors import AuditError
+from audit_core.estimators.refusals import alarms
 from dashboard import data, display, identity, people, sentences, state
 from dashboard.checking import checking
 from dashboard.comparison import Comparison, compare
@@ -34,6 +35,7 @@ def page() -> None:
     verdict = sentences.verdict(comparison)
     display.heading(verdict.title, verdict.lead)
     _cards(comparison)
+    _outcomes(comparison)
     checked = st.container()
     left, right = st.columns([1.25, 1])
     with left, st.container(border=True, height="stretch"):
@@ -54,6 +56,24 @@ def _cards(comparison: Comparison) -> None:
     for column, draw in zip(st.columns(4), (_agreement, _semantic, _exact, _accuracy), strict=True):
         with column, st.container(border=True, height="stretch", gap="xsmall"):
             draw(comparison, selection)
+
+
+def _outcomes(comparison: Comparison) -> None:
+    """Questions that one repeat answers and another refuses from the same evidence, and states that say one thing."""
+    for alarm in alarms(comparison.rows.values()):
+        display.banner(f"<b>Alarm.</b> {plain(alarm.sentence)}", "bad")
+    selection = comparison.selection
+    found = {name: comparison.state("outcome_split", name)["numerator"] for name in (selection.old, selection.new)}
+    if not any(found.values()):
+        return
+    parts = [f"{plural(number, 'question')} in <b>{plain(name)}</b>" for name, number in found.items() if number]
+    at = selection.new if found[selection.new] else selection.old
+    with st.container(horizontal=True, vertical_alignment="center", key="summary-outcomes"):
+        display.block(
+            f"<p><b>Same evidence, different outcome:</b> {' and '.join(parts)}, where one repeat answers and another "
+            "refuses, or answers a part.</p>"
+        )
+        display.link("Refusals", {**selection.parameters, "at": at}, "views/refusals.py")
 
 
 def _people(comparison: Comparison) -> None:

@@ -16,7 +16,7 @@ from tests.support.provider import Provider
 from tests.support.server import Server
 
 pytestmark = pytest.mark.browser
-PAGES = ("", "churn", "transitions", "evidence", "trajectories", "triage", "ledger")
+PAGES = ("", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "ledger")
 STUDY_WORDS = re.compile("What about|Desk|seven shards")
 TEAM = """
 [sign_in]

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from audit_core import probes
+from audit_core import explore, probes
 from audit_core.cli import main
 from audit_core.collect import stages
 from audit_core.collect.attempts import Attempts
 from audit_core.collect.probing import Asked, probe
 from audit_core.errors import AuditError, GateError, InputError, LedgerError
 from audit_core.outcomes import Reply
+from audit_core.readmodel import read
+from audit_core.readmodel.load import load
 from audit_core.results import estimate_study
 from audit_core.study import RESULTS, Study
 from audit_core.verify import verify
@@ -181,6 +183,27 @@ def test_a_probe_comes_after_the_results(study: Study) -> None:
         ask(Study(study.path))
 
 
+def test_probes_are_in_the_database_and_in_no_estimate(study: Study, tmp_path: Path) -> None:
+    def estimates() -> list[dict[str, object]]:
+        load([study.path], tmp_path / "audit.db", verifier=verify)
+        return list(read.estimates(tmp_path / "audit.db", "my-study").values())
+
+    before = estimates()
+    asked = ask(study, repeats=4)
+    ask(study, repeats=2)
+    stop = probes.place(study, 3)  # a probe under way is left out
+    stop.mkdir()
+    (stop / "attempts.jsonl").write_bytes(b"")
+    assert estimates() == before
+    row = read.question(tmp_path / "audit.db", "my-study", ids(study)[0])
+    assert row is not None
+    held = row["probes"]["n3"]
+    assert [len(held[number]) for number in (1, 2)] == [4, 2]
+    assert [answer["answer"] for answer in held[1]] == [cell.answer for cell in asked.answers]
+    assert {answer["outcome"] for answer in held[1]} <= {"answered", "partial", "refused"}
+    assert explore.refusal_rate(["refused", "answered", "refused"])[:2] == (2, 3)
+
+
 def test_the_command_prints_outcomes_and_texts(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     question = ids(study)[0]
     assert main(["probe", str(study.path), question, "--state", "n0", "--repeats", "6", "--json"]) == 0
@@ -188,6 +211,9 @@ def test_the_command_prints_outcomes_and_texts(study: Study, capsys: pytest.Capt
     assert facts["outcomes"] == {"answered": 0, "partial": 0, "refused": 6}  # nothing is retrieved there
     assert facts["outcomes_before"] == {"answered": 0, "partial": 0, "refused": 2}
     assert facts["texts"] == {"UNKNOWN": 6}
+    share, (low, high) = facts["refused"]["share"], facts["refused"]["interval"]
+    assert (share, high) == (1, 1)
+    assert low == pytest.approx(0.025 ** (1 / 6), abs=1e-9)  # Clopper and Pearson, where all of six refuse
     assert main(["probe", str(study.path), question, "--state", "n0", "--repeats", "1"]) == 0
     assert "in no estimate" in capsys.readouterr().out
     assert main(["probe", str(study.path), "x", "--state", "n0"]) == 2
