@@ -14,7 +14,7 @@ A question is cut, in this order and again in each piece, at
 What all parts share stands in each of them: the words around a list, and, in brackets, the subject of the first part
 where a later one only points to it (*it*, *their*), or the whole first part where a later one is a bare question word.
 Nothing that the question says is rewritten. *and* inside a name (*terms and conditions*), after *between* and before
-a noun never cuts. A question of one part is that part.
+a noun never cuts. A question of one part is that part, and one longer than `LONGEST` is not cut.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from __future__ import annotations
 import re
 
 ASPECT_RULES = ("aspects/1",)
+LONGEST = 2_000
+"""Characters of a question; a longer one is not cut."""
 THINGS = frozenset({
     "cause", "symptom", "sign", "diagnosis", "treatment", "therapy", "prevention", "prognosis", "prevalence",
     "aetiology", "etiology", "risk", "benefit", "advantage", "disadvantage", "drawback", "effect", "dosage", "dose",
@@ -101,6 +103,8 @@ def parts(question: str) -> tuple[str, ...]:
         At least one text for a question that is not blank; the trimmed question itself where it has one part.
     """
     whole = " ".join(question.split())
+    if len(question) > LONGEST:
+        return (whole,)
     found = [piece for text in _MARKS.split(question) for piece in _pieces(" ".join(text.split()).strip(" ?？؟.;,"))]
     if len(found) < 2:
         return (whole,) if whole else ()

@@ -30,6 +30,8 @@ EXCERPT_RULES = ("quoted/1",)
 ExcerptKind = Literal["exact", "fold", "spans two", "elsewhere", "absent", "not checked"]
 KINDS: tuple[ExcerptKind, ...] = ("exact", "fold", "elsewhere", "spans two", "absent", "not checked")
 QUOTED = 4
+NEAR = 300
+"""Characters before and after a quote in which its citation is looked for."""
 SPANNING = 4
 """Fewest words of an excerpt that may be looked for over the border of two passages."""
 
@@ -69,7 +71,8 @@ def quoted(answer: str, passages: Sequence[Shown]) -> tuple[Excerpt, ...]:
         text = (quote[1] or quote[2]).strip()
         if len(text.split()) < QUOTED:
             continue
-        near = (_AFTER.match(answer[quote.end() :]), _BEFORE.search(answer[: quote.start()]))
+        after, before = answer[quote.end() : quote.end() + NEAR], answer[max(0, quote.start() - NEAR) : quote.start()]
+        near = (_AFTER.match(after), _BEFORE.search(before))
         for cited in (match[1].strip() for match in near if match):
             rank = _RANK.match(cited)
             if cited in ids:

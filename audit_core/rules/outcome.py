@@ -1,7 +1,7 @@
 """Whether an answer answers, answers a part and notes the gap, or refuses: the rule ``clauses/1``, for English.
 
 The answer is folded (case, quotes, *n't*, white space) and cut into clauses: at ends of sentences and lines, at
-semicolons, before *but*, *however*, *although*, *though*, *while*, *whereas* and a comma with *and*, and at the comma
+semicolons, before *but*, *however*, *although*, *though*, *while*, *whereas* and *and* with a new subject, at the comma
 that ends a clause which opens with *although*, *while*, *as* or *since*. A clause refuses where it is an UNKNOWN text
 of the study or holds one of the rule's refusals; it notes a gap where it holds one of the rule's gaps; *please …*,
 *sorry*, what to consult and what the passages are about instead are courtesy; any other clause of two words or more, or
@@ -84,7 +84,8 @@ GAPS = (
 
 _SUBORDINATE = re.compile(r"^(?:although|though|even though|while|whereas|as|since|because)\b[^,]*,\s+")
 _CLAUSE = re.compile(
-    r"(?<=[.!?])(?<![\s.]\w\.)\s+|[;\n]+|,?\s+(?=(?:but|however|although|though|whereas)\b)|,\s+(?=(?:while|and)\b)"
+    r"(?<=[.!?])(?<![\s.][^\W\d_]\.)\s+|[;\n]+|,?\s+(?=(?:but|however|although|though|whereas)\b)|,\s+(?=while\b)"
+    r"|,\s+(?=and (?:i|you|we|it|they|he|she|there|the|this|that|no|its|their)\b)"
     rf"|\s+(?=and (?:i|there is|there are|no|it is|they do|the (?:{'|'.join(SOURCES)}))\b)"
 )
 _WORD = re.compile(r"\w+")

@@ -7,7 +7,7 @@ does not answer it. The rule counts marks in the text and knows no document. The
 |---|---|
 | contents | `ENTRIES` or more entries lead to a page number by dots, or are numbered and end in one, or stand under a heading that says so; the pages never fall and the entries are `COVER` of the text, or they are bare short lines under such a heading |
 | index | `ENTRIES` or more entries of words and page numbers, `COVER` of the text, in alphabetical order with commas or several pages, or a third of them with several |
-| bibliography | under a heading that says so `COVER` of the pieces between full stops are no sentences, or there are `MARKS` or more marks of references of two sorts (years; addresses such as a DOI; volumes and pages; authors; words such as *et al.*, *Proceedings*, *Verlag*), or addresses alone; `DENSITY` or more in a hundred words, half of that under a heading, and at most `PROSE` words in a hundred of which only sentences are made |
+| bibliography | under a heading that says so `COVER` of the pieces between full stops are no sentences, or there are `MARKS` or more marks of references of two sorts (years; addresses such as a DOI; volumes and pages; authors; numbers in brackets and titles in quotes; words such as *et al.*, *Proceedings*, *Verlag*), or addresses alone; `DENSITY` or more in a hundred words, half of that under a heading, and at most `PROSE` words in a hundred of which only sentences are made; notices of copyright and where links lead are none |
 | body | otherwise |
 """  # noqa: E501
 
@@ -27,6 +27,8 @@ COVER = Fraction(2, 3)
 MARKS = 3
 DENSITY = 12
 PROSE = 4
+LONGEST = 20_000
+"""Characters that are read of a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,12 @@ _MARKS = re.compile(
     r"|(?P<address>https?://\S+|\bdoi\b:?\s*\S+|\b10\.\d{4,9}/\S+|\barxiv:\S+|\bis[bs]n\b[:\s]*[\dXx-]*"
     r"|\bpmid\b:?\s*\d*)"
     r"|(?P<place>\b\d+\s?\(\d+(?:[-–]\d+)?\)|\b\d+\s*:\s*e?\d+\s?[-–]\s?[e\d]+|\b(?:pp?|s)\.\s?\d+|\bvol\."
-    r"|\bn[or]\.\s?\d|\bart\.\s?\d|§\s?\d|\b\d{1,4} [A-Z][A-Za-z. ]{0,12}\d{1,4}\b)"
+    r"|\bn[or]\.\s?\d|\bart\.\s?\d|§\s?\d"
+    r"|\b\d{1,4} (?!jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[A-Z][A-Za-z. ]{0,12}\d{1,4}\b)"
     r"|(?P<author>(?-i:\b[A-ZÀ-Þ][\w'’-]+, ?(?:[A-ZÀ-Þ]\.[- ]?){1,3}|\b[A-ZÀ-Þ][\w'’-]+ [A-Z]{1,3}\b(?=[,.;:])"
-    r"|(?:\b[A-Z]\.[- ]?){1,3}[A-ZÀ-Þ][a-zà-þ]{2,}|(?:^|(?<=\. ))[A-ZÀ-Þ][\w'’-]+, [A-ZÀ-Þ][\w'’-]+\.))"
+    r"|(?:\b[A-Z]\.[- ]?){1,3}[A-ZÀ-Þ][a-zà-þ]{2,}"
+    r"|(?:^|(?<=[.\]] ))[A-ZÀ-Þ][\w'’-]+, [A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]*\.?)*[.,]))"
+    r"|(?P<number>(?:^|(?<=[.\s]))\[\d{1,3}\]\s+(?=[\"“‘'*]?(?-i:[A-ZÀ-Þ]))|[\"“](?-i:[A-ZÀ-Þ])[^\"“”]{14,200}[\"”])"
     r"|(?P<word>\bet al\b|\beds?\.|\bhrsg\b|\bibid\b|\bop\. cit|\buniversity press\b"
     r"|\b(?:springer|elsevier|wiley|routledge)\b|\bverlag\b|\bproc(?:eedings)?\b|\bjournal of\b|(?-i:\bJ\.? [A-Z])"
     r"|\bv\.\s(?-i:[A-Z])"
@@ -77,7 +82,9 @@ _SENTENCES = frozenset({
     "will", "would", "this", "these", "it", "they", "which", "that", "when", "if", "not", "you", "your", "we", "our",
     "do", "does", "did", "there", "also", "than", "then", "because", "however", "such", "its", "their", "but", "so",
 })  # fmt: skip
-_LEADERS = re.compile(r"(?:\.{3,}|(?:\s\.){3,}|…+|_{3,})\s*(\d{1,4}|[ivxlc]+)\b", re.I)
+_LEADERS = re.compile(
+    r"(?:\.{4,300}|\s\.{3,300}|(?:\s\.){3,300}|…{2,99}|\s…|_{3,300})\s{0,9}(\d{1,4}|[ivxlc]{1,9})\b", re.I
+)
 _SECTION = r"(?:(?:chapter|section|part|appendix|annex|figure|table|kapitel|anhang) [\w.]+|\d+(?:\.\d+)*|[IVX]+)"
 _NUMBERED = re.compile(
     rf"(?<![\w.:]){_SECTION}[.:]?\s+(?P<words>[^\W\d][^\d]{{2,70}}?)\s+(?P<page>\d{{1,4}})(?=\s|$)", re.I
@@ -89,6 +96,9 @@ _NUMBER = r"\d{1,4}(?:[-–]\d{1,4})?[fn]{0,2}"
 _ENTRY = re.compile(
     rf"^(?P<words>[^\d:€$£%]{{2,90}}?)(?P<comma>,?)\s+(?P<pages>{_NUMBER}(?:,\s*{_NUMBER})*)[,;.]?$"
 )
+_LINK = re.compile(r"(?<=\])\([^)\s]*\)|<[^<>\n]+>")
+"""Where a link of Markdown leads, and tags; the words are beside them."""
+_RIGHTS = re.compile(r"©|\bcopyright\b|\blicen[cs]ed?\b", re.I)
 _PIECE_ENDS = re.compile(r"(?<=\w\w)[.?!](?=\s|$)|;|\n")
 _SEE = re.compile(r"(?:(?<=[.,;(] )|(?<=\())see(?: also)? [^.;,\d\n]+[.;,)]*", re.I)
 
@@ -100,6 +110,7 @@ def kind_of(text: str, title: str = "") -> PassageReading:
         text: The passage as it is shown, its line ends kept where it has some.
         title: Its title; a heading such as *References* counts like one in the first line of the text.
     """
+    text = text[:LONGEST]
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     heads = (title, *lines[:1])
     return _contents(text, lines, heads) or _index(lines) or _bibliography(text, heads) or BODY
@@ -163,8 +174,9 @@ def _bibliography(text: str, heads: Sequence[str]) -> PassageReading | None:
         bare = sum(_SENTENCES.isdisjoint(words) and len(words) < 15 for words in pieces)
         if len(pieces) > ENTRIES and bare >= COVER * len(pieces):
             return PassageReading("bibliography", f"{bare} of {len(pieces)} pieces under a heading are no sentences")
+    text = _LINK.sub("", text)
     all_words = _words(text)
-    if 100 * sum(word in _SENTENCES for word in all_words) > PROSE * len(all_words):
+    if _RIGHTS.search(text) or 100 * sum(word in _SENTENCES for word in all_words) > PROSE * len(all_words):
         return None
     marks = [str(found.lastgroup) for found in _MARKS.finditer(text)]
     words = _words(_MARKS.sub(" ", text))

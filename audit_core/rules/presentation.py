@@ -69,8 +69,8 @@ def joined(excerpt: str, first: str, second: str) -> bool:
     border = folded(f"{first[-len(excerpt) - 50 :]}\n{second[: len(excerpt) + 50]}")
     if _whole(_expression(bare), border):
         return True
-    ends = max((n for n in range(len(bare), 0, -1) if a.endswith(bare[:n])), default=0)
-    begins = min((n for n in range(len(bare)) if b.startswith(bare[n:])), default=len(bare))
+    ends = next((n for n in range(min(len(bare), len(a)), 0, -1) if a.endswith(bare[:n])), 0)
+    begins = next((n for n in range(max(0, len(bare) - len(b)), len(bare)) if b.startswith(bare[n:])), len(bare))
     return 0 < begins <= ends < len(bare)
 
 

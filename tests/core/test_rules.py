@@ -210,3 +210,16 @@ def test_the_bibliography_of_the_help_centre_is_found_and_nothing_else() -> None
     found = {page["document_id"] for page in pages if kind_of(page["text"], page["title"]).kind != "body"}
     assert found == {page["document_id"] for page in pages if page.get("family") == "bibliography"}
     assert len(found) == 7
+
+
+@pytest.mark.parametrize(
+    "piece", ["1 ", ". . . ", "_", "“a b c d” [1] ", "[1] ", "A. ", "Smith, J. ", "and how is ", "ab-\n", "passages "]
+)
+def test_long_hostile_texts_are_read_in_bounded_time(piece: str) -> None:
+    from audit_core.rules.excerpts import quoted
+
+    text = piece * (1_000_000 // len(piece))
+    kind_of(text)
+    parts(text)
+    read(text[:200_000], UNKNOWN, RULE)
+    quoted(text[:200_000], [])
