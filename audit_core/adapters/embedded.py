@@ -179,9 +179,14 @@ class Servers:
             self._clients.append(Messages(Endpoint(server.listening_address, key, deadline)))
         self._idle = set(range(count))
 
-    def create(self, body: dict[str, Any], prompt_digest: str) -> Reply:
-        """Answer one request on a free server."""
-        with self._one(prompt_digest) as number:
+    def create(self, body: dict[str, Any], digest: str) -> Reply:
+        """Answer one request.
+
+        Args:
+            body: The request.
+            digest: Of what its prompt begins with: requests of one digest go to one server.
+        """
+        with self._one(digest) as number:
             return self._clients[number].create(body)
 
     @contextmanager

@@ -71,7 +71,7 @@ def reply(prompt: str, seed: str, number: str) -> bytes:
         seed: Of the protocol.
         number: Of the attempt; another number is another draw.
     """
-    question = prompt.rpartition("Question: ")[2]
+    question = prompt.rpartition("Question: ")[2].partition("\n\n")[0]
     passages = prompt.partition("Passages:\n")[2].rpartition("\n\nQuestion: ")[0]
     text = _draw(_ranked(question, passages), hashlib.sha256(f"{seed}\x00{number}".encode()).digest())
     return json.dumps(message(text, "extractive-1")).encode()

@@ -13,9 +13,10 @@ from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collect.facts import check_weights
 from audit_core.collect.progress import THIS_MACHINE
 from audit_core.collection import Calls
-from audit_core.digests import canonical, sha256
+from audit_core.digests import sha256
 from audit_core.errors import InputError, Problem
 from audit_core.outcomes import Reply
+from audit_core.prompts import stem
 
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9a-fA-F])")
 
@@ -61,7 +62,7 @@ class Embedded:
 
     def send(self, request: dict[str, Any], attempt: str) -> Reply:
         """One call on loopback."""
-        return self._servers.create(request, sha256(canonical(request)))
+        return self._servers.create(request, sha256(stem(request["messages"][0]["content"]).encode()))
 
     def close(self) -> None:
         """Stop the servers."""
