@@ -5,7 +5,7 @@ QUESTIONS ?= 80
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-local check kills bench screenshots collect-demo collect-django clean
+.PHONY: demo test test-local check kills bench screenshots collect-demo collect-refusals collect-django clean
 
 demo: .venv/installed
 	$(BIN)/snapshot-audit demo --port $(PORT)
@@ -41,6 +41,14 @@ collect-demo: .venv/local
 	test -d collected/help-centre || $(BIN)/snapshot-audit freeze collected/protocol.toml
 	$(BIN)/snapshot-audit run collected/help-centre
 	$(BIN)/snapshot-audit verify collected/help-centre
+
+# Collects the bundled study borderline-refusal anew, in the same way: docs/borderline-refusal.md.
+collect-refusals: .venv/local
+	mkdir -p collected/refusals
+	cp data/corpora/help-centre/shard-*.jsonl data/corpora/borderline-refusal/*.jsonl data/corpora/borderline-refusal/protocol.toml collected/refusals/
+	test -d collected/refusals/borderline-refusal || $(BIN)/snapshot-audit freeze collected/refusals/protocol.toml
+	$(BIN)/snapshot-audit run collected/refusals/borderline-refusal
+	$(BIN)/snapshot-audit verify collected/refusals/borderline-refusal
 
 # The same pipeline over real documentation, fetched once (63 MB): data/corpora/django-docs/README.md.
 collect-django: .venv/local

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from audit_core.errors import InputError, Problem
 
+FIRST = "help-centre"
+"""The study that opens first."""
+
 
 def _root() -> Path:
     here = Path(__file__).resolve().parent
@@ -25,7 +28,8 @@ def _root() -> Path:
 
 def studies() -> list[Path]:
     """Folders of the bundled studies, in the order in which they are shown."""
-    return sorted(path for path in (_root() / "studies").iterdir() if (path / "locks").is_dir())
+    found = (path for path in (_root() / "studies").iterdir() if (path / "locks").is_dir())
+    return sorted(found, key=lambda path: (path.name != FIRST, path.name))
 
 
 def figures() -> Path:
