@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import get_args
 
-from audit_core.calls import Replies
-from audit_core.codec import CodecError, parse
+from audit_core.calls import Replies, replied
 from audit_core.model import AnswerOutcome, Dossier, JudgedOutcome
 from audit_core.prompts import JudgePacket
 from audit_core.protocol import Protocol
@@ -36,17 +35,9 @@ def packets(dossiers: Iterable[Dossier], protocol: Protocol) -> Iterator[tuple[s
 
 def outcome_of(found: Accepted) -> AnswerOutcome | None:
     """What a reply says; None where it is not valid. Anything but one of the three words is never guessed."""
-    text = found.reading.text.strip()
-    if text.startswith("```"):
-        text = text.strip("`").removeprefix("json").strip()
-    try:
-        reply = parse(text.encode())
-    except (CodecError, UnicodeEncodeError):
-        return None
-    if found.reading.kind != "ANSWER" or not isinstance(reply, dict) or reply.keys() != {"outcome"}:
-        return None
-    said = reply["outcome"]
-    return said if said in get_args(AnswerOutcome) else None
+    reply = replied(found)
+    said = reply.get("outcome")
+    return said if len(reply) == 1 and said in get_args(AnswerOutcome) else None
 
 
 def outcomes(dossiers: Iterable[Dossier], protocol: Protocol, replies: Replies) -> Iterator[JudgedOutcome]:

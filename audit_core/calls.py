@@ -116,6 +116,19 @@ def cells_of(calls: Iterable[Call], accepted: Replies) -> Iterator[Cell]:
             )
 
 
+def replied(found: Accepted) -> dict[str, Any]:
+    """The JSON object that a judge replied with, also in a fence; empty where the reply is anything else."""
+    text = found.reading.text.strip()
+    if text.startswith("```"):
+        text = text.strip("`").removeprefix("json").strip()
+    try:
+        reply = parse(text.encode())
+    except (CodecError, UnicodeEncodeError):
+        return {}
+    whole = found.reading.kind == "ANSWER" or found.reading.reason == "longer than 512 bytes"
+    return reply if whole and isinstance(reply, dict) else {}
+
+
 def judgment_of(question_id: str, slots: tuple[tuple[str, int], ...], seed: str, found: Accepted) -> Judgment | None:
     """A judge's labels, turned back from the packet's order to the cells'; None where the reply is not valid.
 
@@ -123,16 +136,7 @@ def judgment_of(question_id: str, slots: tuple[tuple[str, int], ...], seed: str,
     else is never guessed.
     """
     order = packet_order(seed, question_id, len(slots))
-    text = found.reading.text.strip()
-    if text.startswith("```"):
-        text = text.strip("`").removeprefix("json").strip()
-    try:
-        reply = parse(text.encode())
-    except (CodecError, UnicodeEncodeError):
-        return None
-    labels = reply.get("labels") if isinstance(reply, dict) else None
-    if found.reading.kind != "ANSWER" and found.reading.reason != "longer than 512 bytes":
-        return None
+    labels = replied(found).get("labels")
     if not isinstance(labels, list) or len(labels) != len(slots) * (len(slots) - 1) // 2:
         return None
     out: dict[tuple[int, int], int] = {}
