@@ -109,6 +109,7 @@ class Collection:
         second: Adapter of a second judge; None for none. It labels after the judgments are locked.
         share: Of the questions that the second judge sees, decimal text.
         outcome_judge: Whether the first judge says too what those answers do that the outcome rule cannot read.
+        aspects: Adapter that cuts questions into their parts; None where the rule ``aspects/1`` does.
         policies: Of the states that retrieve or answer otherwise than plainly, by state.
     """
 
@@ -137,6 +138,7 @@ class Collection:
     second: Calls | None = None
     share: str = "1"
     outcome_judge: bool = False
+    aspects: Calls | None = None
     policies: dict[str, Policy] = field(default_factory=dict)
 
     def refusal(self, state: str) -> str:
@@ -331,6 +333,8 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
     controls = get("judging", "controls", lambda v: type(v) is bool, "true or false", False)
     if controls and judging.adapter == "none":
         reader.fault("control packets need a judge", "an adapter in [judging]", "none", "[judging]")
+    aspects = _calls(reader, "aspects", JUDGES[2:]) if "aspects" in reader.document else None
+    reader.known.setdefault("aspects", set())
     outcome_judge = get("outcomes", "judge", lambda v: type(v) is bool, "true or false", False)
     if outcome_judge and judging.adapter in ("none", "lexical"):
         reader.fault("outcomes need a judge that can be asked", "a model in [judging]", judging.adapter, "[outcomes]")
@@ -373,7 +377,8 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         question_columns=columns(reader, "questions"), gold_columns=columns(reader, "gold"),
         corpus_columns=columns(reader, "corpus"), search=found, parent=Parent(parent) if parent else None,
         controls=controls,
-        second=second, share=share, outcome_judge=outcome_judge, policies=held,
+        second=second, share=share, outcome_judge=outcome_judge, aspects=aspects,
+        policies=held,
     )  # fmt: skip
     return protocol, collection
 
@@ -568,7 +573,7 @@ def from_record(record: dict[str, Any]) -> Collection:
                 "shards": tuple(fields["shards"]),
                 "generation": Calls(**fields["generation"]),
                 "judging": Calls(**fields["judging"]),
-                **({"second": Calls(**fields["second"])} if fields.get("second") else {}),
+                **{name: Calls(**fields[name]) for name in ("second", "aspects") if fields.get(name)},
                 **({"search": _search(fields["search"])} if "search" in fields else {}),
                 "policies": {state: Policy(**policy) for state, policy in fields.get("policies", {}).items()},
                 **({"parent": Parent(**fields["parent"])} if fields.get("parent") else {}),

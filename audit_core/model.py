@@ -43,12 +43,15 @@ class Question:
         text: The question itself; None where a study holds ids only.
         tags: Slices this question belongs to.
         weight: Traffic weight for ordering the review queue; None where unknown. Never used by an estimate.
+        parts: Parts of a question that asks for several things, where a model or its author has cut it; empty where the
+            rule ``aspects/1`` has to.
     """
 
     question_id: str
     text: str | None = None
     tags: tuple[str, ...] = ()
     weight: int | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

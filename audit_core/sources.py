@@ -21,6 +21,7 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
         "id": ("question_id", "qid", "query_id", "_id", "id"),
         "question": ("question", "query", "text"),
         "tags": ("tags",),
+        "parts": ("parts",),
     },
     "gold": {
         "id": ("question_id", "qid", "query_id", "_id", "id"),

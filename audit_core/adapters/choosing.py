@@ -31,9 +31,15 @@ MOST = 12
 """Siblings that are noted for one list."""
 
 
-def asked(question: str, policy: Policy) -> Sequence[str]:
-    """What is searched for a question: itself, or each of its parts."""
-    found = parts(question) if policy.fan_out else ()
+def asked(question: str, policy: Policy, cut: Sequence[str] = ()) -> Sequence[str]:
+    """What is searched for a question: itself, or each of its parts.
+
+    Args:
+        question: Its text.
+        policy: Of the state.
+        cut: Parts of the question, where a model or its author has cut it.
+    """
+    found = (cut or parts(question)) if policy.fan_out else ()
     return found if len(found) > 1 else (question,)
 
 

@@ -23,6 +23,7 @@ def retrieve(
     questions: Sequence[tuple[str, str]],
     depth: int,
     policies: Mapping[str, Policy] | None = None,
+    cut: Mapping[str, Sequence[str]] | None = None,
 ) -> Lists:
     """Ranked passages for every question in every state that retrieves.
 
@@ -32,6 +33,7 @@ def retrieve(
         questions: (question id, text).
         depth: Most passages per question and state.
         policies: Of the states that have one; see `choosing`.
+        cut: Parts of questions by id, where a model or their author has cut them.
     """
     with closing(Shelf(SEARCHED, lambda passage: passage.text)) as shelf:
         added = 0
@@ -44,6 +46,6 @@ def retrieve(
             most = choosing.longest(shelf, policy, depth)
             for question_id, text in questions:
                 plain = shelf.search(text, most)
-                wanted = choosing.asked(text, policy)
+                wanted = choosing.asked(text, policy, (cut or {}).get(question_id, ()))
                 ranking = choosing.merged([shelf.search(part, most) for part in wanted]) if len(wanted) > 1 else plain
                 yield Found(question_id, state, *choosing.found(shelf, plain, ranking, policy, depth=depth))

@@ -60,6 +60,7 @@ QUESTION: dict[str, Field] = {
     "text": (is_text, "text", False),
     "tags": (is_texts, "a list of texts", False),
     "weight": (is_count, "a whole number", False),
+    "parts": (is_texts, "a list of texts", False),
 }
 CELL: dict[str, Field] = {
     "question_id": (is_name, "non-empty text", True),

@@ -32,13 +32,17 @@ def from_question(question: Question) -> Record:
             "text": question.text,
             "tags": list(question.tags) or None,
             "weight": question.weight,
+            "parts": list(question.parts) or None,
         }
     )
 
 
 def to_question(record: Record) -> Question:
     """The question of a ledger record."""
-    return Question(record["question_id"], record.get("text"), tuple(record.get("tags", ())), record.get("weight"))
+    get = record.get
+    return Question(
+        record["question_id"], get("text"), tuple(get("tags", ())), get("weight"), tuple(get("parts", ()))
+    )  # fmt: skip
 
 
 def from_cell(cell: Cell) -> Record:

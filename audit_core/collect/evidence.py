@@ -6,7 +6,7 @@ What was not shown although it is of a shown passage's family is kept beside it,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,7 +45,11 @@ class Pass:
 
 
 def retrieve(
-    base: Path, collection: Collection, questions: Sequence[tuple[str, str]], progress: Progress
+    base: Path,
+    collection: Collection,
+    questions: Sequence[tuple[str, str]],
+    progress: Progress,
+    cut: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Pass]:
     """Two passes, each from an empty index or with calls of its own.
 
@@ -54,6 +58,7 @@ def retrieve(
         collection: How evidence is retrieved.
         questions: (question id, text).
         progress: Called with what, done, total.
+        cut: Parts of questions by id, where a model or their author has cut them.
 
     Raises:
         StorageError: The passes differ, question by question; or a service gives no evidence.
@@ -63,7 +68,7 @@ def retrieve(
     for number in (1, 2):
         made, settings = Pass(), collection.search
         calls = Calls(settings.base_url or collection.retriever, settings.tries, settings.deadline, PAUSE)
-        for question_id, state, hits, relatives in _lists(base, collection, questions, calls):
+        for question_id, state, hits, relatives in _lists(base, collection, questions, calls, cut or {}):
             documents = tuple(
                 _document(hit, rank, collection.characters, made.texts) for rank, hit in enumerate(hits, 1)
             )
@@ -80,7 +85,13 @@ def retrieve(
     return passes
 
 
-def _lists(base: Path, collection: Collection, questions: Sequence[tuple[str, str]], calls: Calls) -> Lists:
+def _lists(
+    base: Path,
+    collection: Collection,
+    questions: Sequence[tuple[str, str]],
+    calls: Calls,
+    cut: Mapping[str, Sequence[str]],
+) -> Lists:
     kind, search, reach, depth = collection.retriever, collection.search, collection.reach, collection.depth
     if kind in ENGINES:
         return opensearch.retrieve(kind, search, reach, questions, depth, calls)
@@ -90,7 +101,7 @@ def _lists(base: Path, collection: Collection, questions: Sequence[tuple[str, st
     if kind == "replay":
         runs = {state: base / name for state, name in search.runs.items()}
         return trec.replay(runs, shards, reach, questions, depth, collection.policies)
-    return fts.retrieve(shards, reach, questions, depth, collection.policies)
+    return fts.retrieve(shards, reach, questions, depth, collection.policies, cut)
 
 
 def _document(hit: Hit, rank: int, characters: int, texts: dict[str, str]) -> Document:

@@ -15,7 +15,7 @@ from audit_core.adapters.messages import Endpoint, Messages
 from audit_core.collection import Calls, Collection
 from audit_core.digests import sha256, sha256_file
 from audit_core.errors import InputError, Problem
-from audit_core.prompts import ANSWER_PROMPTS, JUDGE_PROMPT, OUTCOME_PROMPT
+from audit_core.prompts import ANSWER_PROMPTS, ASPECT_PROMPT, JUDGE_PROMPT, OUTCOME_PROMPT
 from audit_core.protocol import Judge
 from audit_core.rules.aspects import ASPECT_RULES
 from audit_core.rules.passage_kind import PASSAGE_RULES
@@ -41,6 +41,8 @@ def prompt_facts(collection: Collection) -> dict[str, str]:
             found[f"answer_{policy.refusal}"] = sha256(ANSWER_PROMPTS[policy.refusal].encode())
         found |= {"aspects": ASPECT_RULES[0]} if policy.fan_out else {}
         found |= {"passage_kind": PASSAGE_RULES[0]} if policy.drop_bibliography else {}
+    if collection.aspects:
+        found["parts"] = sha256(ASPECT_PROMPT.encode())
     if collection.outcome_judge:
         found["outcome"] = sha256(OUTCOME_PROMPT.encode())
     used = {calls.adapter for calls in (collection.judging, collection.second) if calls}

@@ -131,9 +131,14 @@ def questions(path: Path, named: Mapping[str, str] | None = None) -> list[Questi
         tags = [] if given is None else _texts(given)
         if tags is None:
             table.fault("tags are not what they must be", "a list of texts", repr(given), number)
+        given = record.get(found.get("parts", ""))
+        parts = [] if given is None else _texts(given)
+        if parts is None or not all(part.strip() for part in parts):
+            table.fault("parts of a question are not what they must be", "a list of texts", repr(given), number)
+            continue
         if key is None or text is None or tags is None or _twice(table, seen, key, number):
             continue
-        out.append(Question(key, text, tuple(tags)))
+        out.append(Question(key, text, tuple(tags), parts=tuple(parts)))
     table.finish()
     return out
 

@@ -12,7 +12,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from audit_core import codec, locks
+from audit_core import codec, locks, parts
 from audit_core.adapters import controls
 from audit_core.adapters.instructions import flag_counts, flags
 from audit_core.calls import cells_of, planned
@@ -26,6 +26,7 @@ from audit_core.collect.senders import sender
 from audit_core.collection import SECOND, Collection, from_record, read_toml, to_record
 from audit_core.errors import GateError, InputError, Problem, StorageError
 from audit_core.model import Evidence, Siblings
+from audit_core.prompts import aspect_prompt
 from audit_core.protocol import Protocol, attributions
 from audit_core.schedule import in_order
 from audit_core.study import (
@@ -37,6 +38,7 @@ from audit_core.study import (
     GOLD,
     LATER,
     NONCE,
+    PARTING,
     PASSAGES,
     PRIMARY,
     QUESTIONS,
@@ -114,6 +116,7 @@ def freeze(
             "generation": model_facts(collection.generation, model_path, progress),
             "judging": model_facts(collection.judging, model_path, progress),
             **({"second": model_facts(collection.second, model_path, progress)} if collection.second else {}),
+            **({"aspects": model_facts(collection.aspects, model_path, progress)} if collection.aspects else {}),
         },
         "code": code_facts(),
         **({"control_packets": controls.shipped()} if collection.controls else {}),
@@ -165,16 +168,36 @@ def frozen_of(study: Study) -> tuple[Collection, dict[str, Any]]:
     return collection, record.get("models", {})
 
 
-def select_questions(study: Study, base: Path, created: str) -> None:
-    """Close the selection: the first questions in hash order."""
-    collection = collection_of(study)
+def select_questions(
+    study: Study,
+    base: Path,
+    created: str,
+    progress: Progress = Quiet,
+    pause: Callable[[float], None] | None = None,
+    model_path: Path | None = None,
+) -> None:
+    """Close the selection: the first questions in hash order, cut into parts where the protocol names who does it."""
+    collection, models = frozen_of(study)
     if collection.parent:
         records = list(replication.questions(replication.open_parent(base, collection)))
     else:
         names = filter(None, (collection.questions, collection.exclude_file))
         frozen.check_unchanged(base, study.protocol, names)
-        records = list(map(codec.from_question, frozen.chosen(base, collection)))
-    close_gate(study, "selection", {QUESTIONS: records}, {"questions": len(records)}, created=created)
+        questions = frozen.chosen(base, collection)
+        if collection.aspects is not None:
+            budget = (collection.calls, collection.tokens)
+            with (
+                closing(sender(collection.aspects, models.get("aspects", {}), model_path, progress)) as adapter,
+                Caller(study, collection.aspects, adapter, budget, progress, pause).drawn(
+                    PARTING, lambda: parts.packets(questions), aspect_prompt) as replies,
+            ):  # fmt: skip
+                questions = list(parts.cut(questions, replies))
+        records = list(map(codec.from_question, questions))
+    counts = {"questions": len(records)}
+    present = [PARTING] if collection.aspects is not None and not collection.parent else []
+    if present:
+        counts["cut"] = sum("parts" in record for record in records)
+    close_gate(study, "selection", {QUESTIONS: records}, counts, present=present, created=created)
 
 
 def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress = Quiet) -> None:
@@ -192,8 +215,10 @@ def retrieve_evidence(study: Study, base: Path, created: str, progress: Progress
         close_gate(study, "retrieval", replication.evidence(parent), counts, created=created)
         return
     frozen.check_unchanged(base, study.protocol, [*collection.shards, *collection.search.runs.values()])
-    asked = [(q.question_id, q.text or "") for q in study.questions()]
-    passes = evidence.retrieve(base, collection, asked, progress)
+    questions = list(study.questions())
+    asked = [(q.question_id, q.text or "") for q in questions]
+    cut = {q.question_id: q.parts for q in questions if q.parts}
+    passes = evidence.retrieve(base, collection, asked, progress, cut)
     place = {question_id: i for i, (question_id, _) in enumerate(asked)}
     ladder = {s.name: i for i, s in enumerate(study.protocol.states)}
 
@@ -379,7 +404,7 @@ def run(
     """
     done = {lock.gate for lock in study.chain}
     steps: dict[str, Callable[[], None]] = {
-        "selection": lambda: select_questions(study, base, now()),
+        "selection": lambda: select_questions(study, base, now(), progress, model_path=model_path),
         "retrieval": lambda: retrieve_evidence(study, base, now(), progress),
         "answers": lambda: answer_questions(study, now(), progress, model_path=model_path),
         "judgments": lambda: judge_answers(study, now(), progress, model_path=model_path),

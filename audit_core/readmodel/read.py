@@ -175,7 +175,7 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
     """Everything about one question, or None where there is no such question.
 
     Returns:
-        The row of `question` with `tags` and `gold` parsed, and
+        The row of `question` with `tags`, `gold` and `parts` parsed, and
         `cells`: rows in ladder and repeat order with `state_name`, `excerpts` parsed;
         `labels`: {judge: {(cell_key, cell_key): 0 or 1}} with both orders present;
         `documents`: {state name: rows in rank order with `passage_text`}, those of the first repeat where they differ;
@@ -195,6 +195,7 @@ def question(path: Path, study_id: str, question_id: str) -> Row | None:
         row = found[0]
         row["tags"] = json.loads(row["tags"])
         row["gold"] = json.loads(row["gold"]) if row["gold"] else None
+        row["parts"] = json.loads(row["parts"])
         key, study_key = row["question_key"], row["study_key"]
         row["cells"] = rows(
             connection,

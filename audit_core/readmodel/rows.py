@@ -194,7 +194,7 @@ class Loader:
                 quoted += excerpts(dossier, self.question_key, ladder, self._text)
                 self.question_key += 1
                 position += 1
-            self._insert("question", questions, 9)
+            self._insert("question", questions, 10)
             self._insert("cell", cells, 21)
             self._insert("pair_label", sorted(labels), 4)
             for table, found, width in (("document", documents, 9), ("sibling", siblings, 10), ("excerpt", quoted, 5)):
@@ -273,6 +273,7 @@ class Loader:
             json.dumps(list(question.tags), ensure_ascii=False),
             question.weight,
             None if aliases is None else json.dumps(aliases, ensure_ascii=False),
+            json.dumps(list(question.parts), ensure_ascii=False),
             sha256(dump(content)),
         )
 

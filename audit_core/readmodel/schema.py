@@ -18,7 +18,7 @@ TABLES: dict[str, str] = {
     "question": """
         question_key INTEGER PRIMARY KEY, study_key INTEGER NOT NULL REFERENCES study,
         position INTEGER NOT NULL, question_id TEXT NOT NULL, text TEXT, tags TEXT NOT NULL, weight INTEGER, gold TEXT,
-        content_sha256 TEXT NOT NULL, UNIQUE (study_key, question_id)""",
+        parts TEXT NOT NULL, content_sha256 TEXT NOT NULL, UNIQUE (study_key, question_id)""",
     "cell": """
         cell_key INTEGER PRIMARY KEY, question_key INTEGER NOT NULL REFERENCES question, state INTEGER NOT NULL,
         repeat INTEGER NOT NULL, status TEXT NOT NULL, answer TEXT, error TEXT, exact_key TEXT, em INTEGER, f1 REAL,

@@ -2,6 +2,7 @@
 
 protocol/protocol.json            what was fixed
 selection/questions.jsonl         the questions, in the order of everything below
+selection/attempts.jsonl          calls of the model that cut them into parts, where there was one
 retrieval/primary.jsonl           evidence per question and state; passages.jsonl holds each text once
 retrieval/audit.jsonl             the second, independent retrieval pass, where there was one
 retrieval/siblings.jsonl          passages that belong to shown ones and were not shown, where they are known
@@ -26,6 +27,7 @@ from audit_core.study.files import (
     LATER,
     LEFTOVER,
     NONCE,
+    PARTING,
     PASSAGES,
     PRIMARY,
     PROBE_FILE,
@@ -60,6 +62,7 @@ __all__ = [
     "LATER",
     "LEFTOVER",
     "NONCE",
+    "PARTING",
     "PASSAGES",
     "PRIMARY",
     "PROBES",

@@ -14,6 +14,8 @@ from audit_core.digests import Merkle, sha256
 PROTOCOL = "protocol/protocol.json"
 COLLECTION = "protocol/collection.json"
 QUESTIONS = "selection/questions.jsonl"
+PARTING = "selection/attempts.jsonl"
+"""Calls of the model that cut questions into their parts."""
 PRIMARY = "retrieval/primary.jsonl"
 AUDIT = "retrieval/audit.jsonl"
 SIBLINGS = "retrieval/siblings.jsonl"
@@ -79,6 +81,7 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
     PASSAGES: (PASSAGE, "passage"),
     CELLS: (codec.CELL, "cell"),
     ATTEMPTS: (ATTEMPT, "attempt"),
+    PARTING: (ATTEMPT, "attempt"),
     FINDINGS: (codec.FINDING, "finding"),
     GOLD: (codec.GOLD, "gold"),
     FLAGS: (FLAG, "flag"),
@@ -87,7 +90,7 @@ SHAPES: dict[str, tuple[dict[str, Field], str]] = {
 
 JUDGMENTS = re.compile(r"(judgments|supplement)/([a-z0-9][a-z0-9_.-]{0,63})/cells\.jsonl")
 LEFTOVER = re.compile(
-    r"(answers|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls|asked)\.jsonl\.torn-[0-9]{1,4}"
+    r"(answers|selection|(judgments|supplement)/[a-z0-9][a-z0-9_.-]{0,63})/(attempts|controls|asked)\.jsonl\.torn-[0-9]{1,4}"
     r"|locks/\.[0-9]{2}-[a-z]+\.json\.[0-9]+|results/\.results\.json\.[0-9]+"
     r"|probes/[0-9]{4}/(attempts\.jsonl\.torn-[0-9]{1,4}|\.probe\.json\.[0-9]+)"
 )
@@ -105,7 +108,7 @@ def judgments_of(judge: str, folder: str = AT_ONCE) -> str:
 
 def is_calls(member: str) -> bool:
     """Whether a member is a ledger of calls."""
-    return member == ATTEMPTS or bool(JUDGE_ATTEMPTS.fullmatch(member))
+    return member in (ATTEMPTS, PARTING) or bool(JUDGE_ATTEMPTS.fullmatch(member))
 
 
 def attempts_of(judge: str, folder: str = AT_ONCE) -> str:
@@ -153,6 +156,7 @@ def gate_of(member: str) -> str | None:
         PROTOCOL: "protocol",
         COLLECTION: "protocol",
         QUESTIONS: "selection",
+        PARTING: "selection",
         PRIMARY: "retrieval",
         AUDIT: "retrieval",
         SIBLINGS: "retrieval",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from audit_core import asking, calls, codec
+from audit_core import asking, calls, codec, parts
 from audit_core.adapters import controls, instructions, lexical
 from audit_core.codec import Record
 from audit_core.collection import Calls, Collection, from_record
@@ -15,7 +16,7 @@ from audit_core.digests import canonical, sha256
 from audit_core.errors import AuditError
 from audit_core.ledger import payload
 from audit_core.outcomes import AGAIN, read
-from audit_core.prompts import judge_prompt, outcome_prompt
+from audit_core.prompts import aspect_prompt, judge_prompt, outcome_prompt
 from audit_core.schedule import in_order
 from audit_core.study import (
     ATTEMPTS,
@@ -23,6 +24,7 @@ from audit_core.study import (
     COLLECTION,
     FLAGS,
     LATER,
+    PARTING,
     Study,
     asked_of,
     attempts_of,
@@ -60,6 +62,8 @@ class CallChecks(Contents):
             record = codec.decode((self.path / COLLECTION).read_bytes().removesuffix(b"\n"))
             bound = record.pop("prompts", None) or {}
             collection = from_record(record)
+            if PARTING in listed and collection.aspects:
+                self._parts(study, collection.aspects)
             if answers:
                 self._answers(study, collection)
             same = bound.get("lexical") == lexical.model()[1]  # the offline judge of this version
@@ -93,6 +97,20 @@ class CallChecks(Contents):
         if tally.made if settings.transport == "calls" else tally.alone:
             self._fail("C19", f"{member} holds calls of another transport than {settings.transport}.")
         return tally
+
+    def _parts(self, study: Study, settings: Calls) -> None:
+        """Parts of questions against what the model replied."""
+        questions = list(study.questions())
+        slots = Slots(question.question_id for question in questions)
+        requests = Requests(slots)
+        for key, packet in parts.packets(replace(question, parts=()) for question in questions):
+            requests.add((key,), calls.request_of(settings, aspect_prompt(packet)))
+        with self._tally(study, PARTING, settings, slots, requests) as tally:
+            for question in questions:  # one that was not asked about came with parts of its own
+                reply = tally.get((question.question_id,))
+                if question.parts != parts.parts_of(reply) if reply else not question.parts:
+                    self._fail("C20", f"The parts of {question.question_id!r} are not what the model replied.")
+        self._counted("selection", {"cut": sum(bool(question.parts) for question in questions)})
 
     def _answers(self, study: Study, collection: Collection) -> None:
         ids = [q.question_id for q in study.questions()]

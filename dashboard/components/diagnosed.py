@@ -61,7 +61,7 @@ def diagnosis(question: Row, old: Sequence[Row], new: Sequence[Row], states: Seq
         names: What the lists are called.
     """
     text = question["text"] or question["question_id"]
-    return diagnose(text, passages(old), passages(new), unshown(question, states), names)
+    return diagnose(text, passages(old), passages(new), unshown(question, states), names, question["parts"])
 
 
 def hints(found: Diagnosis) -> str:
