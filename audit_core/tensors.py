@@ -215,7 +215,7 @@ class Builder:
         exact: dict[str, int] = {}
         raw: dict[str, int] = {}
         aliases = dossier.gold.aliases if dossier.gold else ()
-        known: dict[str, Taken] = {}
+        known: dict[tuple[str, str | None], Taken] = {}
         named: dict[int, int] = {}
         shown = self._evidence(number, dossier)
         judged = {(told.state, told.repeat): told.outcome for told in dossier.outcomes} if dossier.outcomes else {}
@@ -228,13 +228,15 @@ class Builder:
                 errors[state] += 1
                 out.append(None)
                 continue
-            taken = known.get(text)
+            taken = known.get((text, cell.outcome))
             if taken is None:
-                unknown = int(text.strip().casefold() in self._unknowns)
-                taken = known[text] = Taken(score(self._rule, text, aliases), unknown, self._read(text))
-            if cell.outcome is not None:
-                taken = Taken(taken.score, taken.unknown, Reading(cell.outcome), "output")
-            elif judged and not taken.reading.certain and (cell.state, cell.repeat) in judged:
+                taken = known[text, cell.outcome] = Taken(
+                    score(self._rule, text, aliases),
+                    int(text.strip().casefold() in self._unknowns),
+                    self._read(text) if cell.outcome is None else Reading(cell.outcome),
+                    "rule" if cell.outcome is None else "output",
+                )
+            if not taken.reading.certain and (cell.state, cell.repeat) in judged:
                 taken = Taken(taken.score, taken.unknown, Reading(judged[cell.state, cell.repeat]), "judge")
             seen = shown.get((state, cell.repeat), shown.get((state, None), -1)) if shown else -1
             out.append((taken, seen))

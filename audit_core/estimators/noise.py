@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import lcm
 
 import numpy as np
@@ -48,18 +49,17 @@ def disagreement(
         kind: (Q, R, R) which pairs of slots are of the kind, symmetric.
     """
     block = kernel.block(state, state)
-    upper = np.triu_indices(block.shape[1], 1)
-    cells, wanted = block[:, upper[0], upper[1]], kind[:, upper[0], upper[1]]
-    slots = np.arange(block.shape[1]) < repeats[:, state, None]
-    there = slots[:, upper[0]] & slots[:, upper[1]]
-    pairs = there.sum(1, dtype=np.int64)
-    return Disagreement(
-        pairs,
-        (cells == 0).sum(1, dtype=np.int64),
-        (pairs > 0) & ((cells >= 0).sum(1, dtype=np.int64) == pairs),
-        (there & wanted).sum(1, dtype=np.int64),
-        ((cells == 0) & wanted).sum(1, dtype=np.int64),
-    )
+    count = repeats[:, state]
+    pairs, differ, known, chosen, chosen_differ = np.zeros((5, len(repeats)), np.int64)
+    for first, second in combinations(range(block.shape[1]), 2):
+        cells, wanted = block[:, first, second], kind[:, first, second]
+        there, unlike = count > second, cells == 0
+        pairs += there
+        differ += unlike
+        known += cells >= 0
+        chosen += there & wanted
+        chosen_differ += unlike & wanted
+    return Disagreement(pairs, differ, (pairs > 0) & (known == pairs), chosen, chosen_differ)
 
 
 def weighted(values: Sequence[Counts], pairs: Counts, keep: Flags) -> list[int]:

@@ -15,18 +15,23 @@ ANSWERED, PARTIAL, REFUSED = range(3)
 
 def counts(outcome: Outcomes, state: int) -> npt.NDArray[np.int64]:
     """(Q, 3) answers of a state by outcome."""
-    return np.stack([(outcome[:, state] == kind).sum(1, dtype=np.int64) for kind in range(3)], 1)
+    found = np.zeros((3, len(outcome)), np.int64)
+    for slot in range(outcome.shape[2]):  # along the questions: a sum over a few repeats each takes far longer
+        for kind in range(3):
+            found[kind] += outcome[:, state, slot] == kind
+    return found.T
 
 
 def split(outcome: Outcomes, state: int) -> Flags:
     """Questions whose repeats do not all have the same outcome."""
-    return (counts(outcome, state) > 0).sum(1) > 1
+    answered, partial, refused = (counts(outcome, state) > 0).T
+    return (answered & partial) | (answered & refused) | (partial & refused)
 
 
 def refusal_split(outcome: Outcomes, state: int) -> Flags:
     """Questions of which one repeat refuses and another does not, be it in full or in part."""
-    found = counts(outcome, state)
-    return (found[:, REFUSED] > 0) & (found[:, REFUSED] < found.sum(1))
+    answered, partial, refused = (counts(outcome, state) > 0).T
+    return (answered | partial) & refused
 
 
 def same_evidence(evidence: npt.NDArray[np.int32], repeats: npt.NDArray[np.int32], state: int) -> Outcomes:
@@ -39,12 +44,16 @@ def same_evidence(evidence: npt.NDArray[np.int32], repeats: npt.NDArray[np.int32
     Returns:
         Length Q: 1 all the same; 0 two of them saw different evidence; -1 without an answer, or not known of all.
     """
-    seen = evidence[:, state]
-    known = seen >= 0
-    highest = seen.max(1, initial=-1)
-    lowest = np.where(known, seen, np.iinfo(np.int32).max).min(1, initial=np.iinfo(np.int32).max)
-    every = (known.sum(1) == repeats[:, state]) & (repeats[:, state] > 0)
-    return np.where(known.any(1) & (lowest < highest), 0, np.where(every, 1, -1)).astype(np.int8)
+    differ, known = np.zeros(len(evidence), np.bool_), np.zeros(len(evidence), np.int32)
+    first = np.full(len(evidence), -1, np.int32)
+    for slot in range(evidence.shape[2]):
+        seen = evidence[:, state, slot]
+        there = seen >= 0
+        differ |= there & (first >= 0) & (seen != first)
+        first = np.where(there & (first < 0), seen, first)
+        known += there
+    every = (known == repeats[:, state]) & (known > 0)
+    return np.where(differ, 0, np.where(every, 1, -1)).astype(np.int8)
 
 
 def moves(outcome: Outcomes, old: int, new: int, matched: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
@@ -59,5 +68,9 @@ def moves(outcome: Outcomes, old: int, new: int, matched: npt.NDArray[np.intp]) 
     """
     after = np.where(matched < 0, np.int8(-1), np.take_along_axis(outcome[:, new], np.maximum(matched, 0), 1))
     before = outcome[:, old]
-    rows = [[((before == a) & (after == b)).sum(1, dtype=np.int64) for b in range(3)] for a in range(3)]
-    return np.stack([np.stack(row, 1) for row in rows], 1)
+    found = np.zeros((3, 3, len(outcome)), np.int64)
+    for slot in range(outcome.shape[2]):
+        for a in range(3):
+            for b in range(3):
+                found[a, b] += (before[:, slot] == a) & (after[:, slot] == b)
+    return np.moveaxis(found, 2, 0)

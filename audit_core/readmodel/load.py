@@ -25,7 +25,8 @@ from audit_core.readmodel.schema import INDEXES, SCHEMA_VERSION, TABLES, VIEWS, 
 from audit_core.study import Study
 
 # Without an adapter for it, Python looks in vain how to bind each None, which takes as long as five other values.
-sqlite3.register_adapter(type(None), lambda none: none)
+_NONE: dict[None, None] = {None: None}
+sqlite3.register_adapter(type(None), _NONE.get)
 
 Verifier = Callable[[Path], Sequence[CheckResult]]
 """Runs the numbered checks on a study; see `verify.verify`."""
