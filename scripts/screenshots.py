@@ -21,10 +21,12 @@ from audit_core.readmodel.load import load  # noqa: E402
 from audit_core.verify import verify  # noqa: E402
 from tests.support.server import Server  # noqa: E402
 
-PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "triage", "judges", "ledger")
+PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger")
 WIDTHS = {1360: 1010, 900: 1200}
 TALLEST = 2200
 ADDRESS = "study=help-centre&old=n1&new=n7&kernel=semantic"
+OWN = {"refusals": "study=borderline-refusal&kernel=semantic"}
+"""Addresses of pages that another study shows better."""
 READY = (
     "document.querySelectorAll('[data-testid=stSkeleton]').length === 0 && "
     "[...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(e => e.querySelector('.main-svg'))"
@@ -65,7 +67,7 @@ def main() -> int:
                     page = context.new_page()
                     for name in arguments.only.split(","):
                         out = arguments.out / f"{name}-{scheme}-{width}.png"
-                        shoot(page, f"{server.url}/{'' if name == 'summary' else name}?{ADDRESS}", out)
+                        shoot(page, f"{server.url}/{'' if name == 'summary' else name}?{OWN.get(name, ADDRESS)}", out)
                         print(out, flush=True)
                     context.close()
             browser.close()
