@@ -13,6 +13,8 @@ import itertools
 import json
 import re
 import shutil
+import threading
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -44,10 +46,12 @@ def reading(prompt: str) -> tuple[str, tuple[bool, ...], bool]:
 
 
 def script() -> object:
-    numbers = itertools.count()
+    drawn: Counter[str] = Counter()
+    lock = threading.Lock()
 
     def reply(seen: Seen, _number: int) -> Scripted:
-        question, held, partial = reading(seen.body["messages"][0]["content"])
+        prompt = seen.body["messages"][0]["content"]
+        question, held, partial = reading(prompt)
         cut = parts(question)
         told = [f"Told of {part[:40]}." for part, there in zip(cut, held, strict=True) if there]
         missing = [part[:40] for part, there in zip(cut, held, strict=True) if not there]
@@ -55,7 +59,9 @@ def script() -> object:
             return Scripted(text=" ".join(told))
         if partial:
             return Scripted(text=f"{' '.join(told)} Not in the passages: {missing[0]}.".strip() if told else "UNKNOWN")
-        odds = hashlib.sha256(f"{question} {next(numbers)}".encode()).digest()[0]
+        with lock:  # the n-th draw of a prompt is the same in every run, whichever repeat it is for
+            drawn[prompt] += 1
+            odds = hashlib.sha256(f"{prompt} {drawn[prompt]}".encode()).digest()[0]
         return Scripted(text="UNKNOWN" if odds % 2 else " ".join(told) or "Something else.")
 
     return reply
@@ -92,8 +98,7 @@ def test_splits_fall_from_step_to_step_and_all_repeats_saw_the_same_evidence(stu
     splits = [named[f"outcome_split@{state}"] for state in LADDER]
     assert {split["population"] for split in splits} == {24}  # evidence is equal to the byte for every question
     counts = [int(split["numerator"]) for split in splits]
-    assert counts[0] >= 8, counts
-    assert counts[0] > counts[1] >= counts[2] > counts[3] == 0, counts
+    assert counts == [10, 9, 3, 0]  # of 24; docs/borderline-refusal.md says so
     # the exact intervals of before and after do not meet
     assert Fraction(splits[0]["interval"][0]) > Fraction(splits[3]["interval"][1])
     assert share(named["split_share[exact]@baseline"]) > Fraction(1, 2)
