@@ -112,30 +112,24 @@ def _beside(
     comparison: Comparison, question: Row, at: str
 ) -> tuple[list[Row], list[Row], tuple[str, str], tuple[str, str]]:
     """Two lists of evidence to set side by side, what they are called, and whose they are."""
-    own = question["evidence_by_repeat"].get(at, {})
-    options: dict[str, tuple[str, int | None]] = {}
-    kept = [repeat for repeat in own if repeat >= 0]
-    first_key = min(own) if own else None
-    for repeat in kept[1:]:
-        options[f"repeat {repeat} of {at}"] = (at, repeat)
+    held = question["evidence_by_repeat"]
+    own = held.get(at, {})
+    first, *others = sorted(own) or [-1]  # -1 is what all repeats saw
+    options: dict[str, tuple[str, int]] = {f"repeat {repeat} of {at}": (at, repeat) for repeat in others}
     order = [comparison.selection.new, comparison.selection.old, *(s["state"] for s in comparison.study["states"])]
-    for name in dict.fromkeys(order):
-        if name != at:
-            options[name] = (name, None)
+    options |= {name: (name, min(held.get(name, {-1: []}))) for name in dict.fromkeys(order) if name != at}
+    mine = own.get(first, [])
     if not options:
-        rows = own.get(first_key, []) if first_key is not None else []
-        return rows, rows, (at, at), (at, at)
-    different = next((f"repeat {r} of {at}" for r in kept[1:] if _key(own[r]) != _key(own[kept[0]])), None)
-    default = different or next(name for name, (state, _) in options.items() if state != at or len(options) == 1)
+        return mine, mine, (at, at), (at, at)
+    apart = [name for name, (state, r) in options.items() if state == at and _key(own[r]) != _key(mine)]
+    states = [name for name, (state, _) in options.items() if state != at]
     wanted = st.query_params.get(BESIDE)
-    st.session_state["case-beside"] = wanted if wanted in options else default
+    name = wanted if wanted in options else [*apart, *states, *options][0]
+    st.session_state["case-beside"] = name
     st.selectbox("Set beside", list(options), key="case-beside", on_change=_beside_picked, width=320)
-    state, repeat = options[st.session_state["case-beside"]]
-    other = question["evidence_by_repeat"].get(state, {})
-    rows = own.get(first_key, []) if first_key is not None else []
-    second = other.get(repeat if repeat is not None else min(other), []) if other else []
-    mine = at if repeat is None else f"repeat {first_key} of {at}"
-    return rows, second, (mine, st.session_state["case-beside"]), (at, state)
+    state, repeat = options[name]
+    called = f"repeat {first} of {at}" if state == at else at
+    return mine, held.get(state, {}).get(repeat, []), (called, name), (at, state)
 
 
 def _key(rows: Sequence[Row]) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from audit_core.model import Cell, Question
+from audit_core.model import Cell, Document, Evidence, Question
 from audit_core.protocol import Protocol
 from audit_core.readmodel.load import load
 from audit_core.results import estimate_study
@@ -135,6 +135,25 @@ def test_a_state_that_says_one_thing_is_an_alarm_on_both_pages(show, tmp_path):
         text = words(show(tmp_path / "audit.db", page, study="outage"))
         assert "Alarm. 40 of 40 answers in new are one and the same (“I cannot help with that.”)" in text
     assert "All repeats of each question do the same in new." in text
+
+
+def test_one_state_whose_repeats_have_evidence_of_their_own(show, tmp_path):
+    cells = [Cell("q", "only", repeat, "ok", "UNKNOWN" if repeat == 2 else "at nine") for repeat in (0, 1, 2)]
+    evidence = [Evidence("q", "only", (Document("d1", 1, "2.5"),), repeat) for repeat in (0, 1, 2)]
+    protocol = Protocol(
+        study_id="single", title="Single", origin="imported", provenance="Made for a test.", generator="none",
+        states=(refusing.State("only"),), normalization="nq_open/1", draws=200,
+    )  # fmt: skip
+    questions = [Question("q", "When do the gates open?")]
+    study = create_study(
+        tmp_path / "single", protocol, questions=questions, cells=cells, evidence=evidence, created=CREATED
+    )
+    estimate_study(study, created=CREATED)
+    load([study.path], tmp_path / "audit.db", verifier=verify)
+    text = words(show(tmp_path / "audit.db", study="single"))
+    assert "repeats do different things for 1 of 1 question in only" in text
+    assert "all repeats saw the same evidence, to the byte" in text
+    assert "repeat 0 of only" in text
 
 
 def test_text_of_a_study_is_text(show, tmp_path, monkeypatch):
