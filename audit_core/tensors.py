@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from struct import Struct
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ class Builder:
         self._counts, self._errors = array("i"), array("i")
         # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged, repeat,
         # outcome, evidence
-        self._answers = array("i")
+        self._answers = bytearray()
         # hashes of the texts of the exact kernel, question by question, and where those of each question begin
         self._hashes, self._starts = array("q"), array("i")
         self._leads = [_Lead() for _ in states]
@@ -215,7 +216,7 @@ class Builder:
         exact: dict[str, int] = {}
         raw: dict[str, int] = {}
         aliases = dossier.gold.aliases if dossier.gold else ()
-        known: dict[tuple[str, str | None], Taken] = {}
+        known: dict[str | tuple[str, str], Taken] = {}
         named: dict[int, int] = {}
         shown = self._evidence(number, dossier)
         judged = {(told.state, told.repeat): told.outcome for told in dossier.outcomes} if dossier.outcomes else {}
@@ -228,9 +229,10 @@ class Builder:
                 errors[state] += 1
                 out.append(None)
                 continue
-            taken = known.get((text, cell.outcome))
+            said = text if cell.outcome is None else (text, cell.outcome)
+            taken = known.get(said)
             if taken is None:
-                taken = known[text, cell.outcome] = Taken(
+                taken = known[said] = Taken(
                     score(self._rule, text, aliases),
                     int(text.strip().casefold() in self._unknowns),
                     self._read(text) if cell.outcome is None else Reading(cell.outcome),
@@ -249,7 +251,7 @@ class Builder:
             slot = counts[state]
             counts[state] += 1
             slots[cell.state, cell.repeat] = (state, slot)
-            self._answers.extend((
+            self._answers.extend(_PACK(
                 number, state, slot, key, raw.setdefault(text, len(raw)),
                 -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], taken.unknown,
                 int(made.flagged), named.setdefault(cell.repeat, len(named)), _OUTCOME[taken.reading.outcome], seen,
@@ -302,7 +304,7 @@ class Builder:
         counts = np.array(self._counts, np.int32).reshape(q, s)
         r = int(counts.max(initial=1))
         k = max((len(ranked) for _, _, ranked in self._documents), default=0)
-        rows = np.frombuffer(self._answers, np.int32).reshape(-1, 13)
+        rows = np.frombuffer(self._answers, np.int32).reshape(-1, _ROW.size // 4)
         where = (rows[:, 0], rows[:, 1], rows[:, 2])
 
         def spread(column: int, kind: type, empty: int) -> npt.NDArray[Any]:
@@ -344,6 +346,10 @@ class Builder:
             np.frombuffer(self._repeated, np.bool_), np.array(self._errors, np.int32).reshape(q, s), common,
             self._primary, self._supplementary,
         )  # fmt: skip
+
+
+_ROW = Struct("13i")
+_PACK = _ROW.pack
 
 
 @dataclass(slots=True)

@@ -111,10 +111,8 @@ def contrast(kernel: Kernel, repeats: npt.NDArray[np.int32], old: int, new: int)
     """
     a, b, c = within(kernel, repeats, old), within(kernel, repeats, new), cross(kernel, repeats, old, new)
     eligible = a.defined & b.defined & c.defined
-    shapes = np.unique(np.stack([a.pairs, b.pairs, c.pairs], 1)[eligible], axis=0)
-    denominator = 1
-    for x, y, z in shapes.tolist():
-        denominator = lcm(denominator, 2 * x, 2 * y, z)
+    sizes = [np.flatnonzero(np.bincount(pairs[eligible])) for pairs in (a.pairs, b.pairs, c.pairs)]
+    denominator = lcm(*(2 * sizes[0]).tolist(), *(2 * sizes[1]).tolist(), *sizes[2].tolist())
     exact = denominator < EXACT_LIMIT
     values = np.zeros(len(repeats), np.int64 if exact else object)
     if eligible.any():

@@ -96,18 +96,17 @@ def pair_estimates(answers: Answers, old: str, new: str, role: str, settings: Se
 
 
 def _rates(answers: Answers, s: int, state: str, status: EstimateStatus, settings: Settings) -> Iterator[Estimate]:
+    said = answers.outcome[:, [s]]
     for kind, word in enumerate(OUTCOMES):
-        flags = np.where(answers.outcome < 0, np.int8(-1), answers.outcome == kind).astype(np.int8)
-        name, found = f"outcome_rate[{word}]@{state}", utility.rate(flags, s)
-        if found is None:
+        flags = np.where(said < 0, np.int8(-1), said == kind).astype(np.int8)
+        values, denominator, keep = utility.per_question(flags, 0)
+        name, size = f"outcome_rate[{word}]@{state}", int(keep.sum())
+        if not size:
             yield undefined(name, "outcome_rate", status, None, state, None, "No answer in this state.",
                             len(answers), "answers")  # fmt: skip
             continue
-        top, bottom, keep = found
-        values, denominator, _ = utility.per_question(flags, s)
-        size = int(keep.sum())
-        estimate = Estimate(name, "outcome_rate", top, bottom, "answers", status, old=state, population=size,
-                            excluded=len(answers) - size)  # fmt: skip
+        estimate = Estimate(name, "outcome_rate", int(values[keep].sum()), denominator * size, "answers", status,
+                            old=state, population=size, excluded=len(answers) - size)  # fmt: skip
         yield bounded(estimate, values[keep], denominator, settings)
 
 
