@@ -169,9 +169,13 @@ def _cell(entry: Entry, question_id: str, state: str) -> Cell:
 
 
 def _evidence(entries: list[Entry], state: str, ids: Sequence[str]) -> Iterator[Evidence]:
-    """One record where all repeats that name evidence name the same, else one for each of them."""
+    """One record where every repeat that answered saw the same, else one for each that names any.
+
+    Of a repeat without evidence it is not known what it saw, so no other one's may stand for it.
+    """
     with_evidence = [entry for entry in entries if entry.evidence is not None]
-    same = len({entry.evidence for entry in with_evidence}) == 1
+    seen = {entry.evidence for entry in entries if entry.kind in (TEXT, BLANK)} | {e.evidence for e in with_evidence}
+    same = len(seen) == 1
     for entry in with_evidence[:1] if same else with_evidence:
         documents = tuple(
             Document(document_id, rank, score, title, passage, family)

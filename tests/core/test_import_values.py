@@ -136,6 +136,21 @@ def test_equal_evidence_is_kept_once_for_all_repeats(tmp_path: Path) -> None:
     assert "evidence_differs_between_repeats" not in problems(report)
 
 
+def test_evidence_of_one_repeat_does_not_stand_for_repeats_that_name_none(tmp_path: Path) -> None:
+    table = [{**row, "evidence": ["d1"]} if row["repeat"] == "1" else row for row in rows(1, ["A"], 3)]
+    _, study = imported(tmp_path, write_jsonl(tmp_path / "t.jsonl", table))
+    (evidence,) = dossiers(study)["q0"].evidence
+    assert evidence.repeat == 1
+
+
+def test_repeats_that_failed_need_no_evidence_of_their_own(tmp_path: Path) -> None:
+    table = [{**row, "evidence": ["d1"]} for row in rows(1, ["A"], 3)]
+    table[1] = {k: v for k, v in table[1].items() if k not in ("answer", "evidence")} | {"error": "503"}
+    _, study = imported(tmp_path, write_jsonl(tmp_path / "t.jsonl", table))
+    (evidence,) = dossiers(study)["q0"].evidence
+    assert evidence.repeat is None
+
+
 def test_documents_named_twice_and_ids_with_several_texts_are_noticed(tmp_path: Path) -> None:
     table = [
         {**row, "evidence": [{"id": "1", "text": row["state"]}, {"id": "1", "text": row["state"]}]} for row in rows(1)
