@@ -27,6 +27,7 @@ Progress = Callable[[str, int], None]
 """Called with what is being done and how many questions are done."""
 
 BATCH = 2_000
+_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder for each value
 
 
 class Loader:
@@ -104,7 +105,7 @@ class Loader:
                     study.chain[-1].sha256,
                     len(study.chain),
                     verified,
-                    json.dumps(to_record(p), ensure_ascii=False),
+                    _json(to_record(p)),
                     None,
                 )
             ],
@@ -113,7 +114,7 @@ class Loader:
         self._insert(
             "state",
             [
-                (self.key, i, s.name, s.label, int(s.closed_book), 0, json.dumps(dict(s.settings), ensure_ascii=False))
+                (self.key, i, s.name, s.label, int(s.closed_book), 0, _json(dict(s.settings)))
                 for i, s in enumerate(p.states)
             ],
             7,
@@ -231,7 +232,7 @@ class Loader:
                 f1, unknown, int(made.flagged), cell.attempts, cell.source, cell.record, _flag(cell.cached),
                 reading.outcome, f"{source}: “{reading.reason}”" if reading.reason else source, int(reading.certain),
                 None if evidence < 0 else evidence,
-                json.dumps([asdict(e) for e in cell.excerpts], ensure_ascii=False) if cell.excerpts else None,
+                _json([asdict(e) for e in cell.excerpts]) if cell.excerpts else None,
             ))  # fmt: skip
         return keys
 
@@ -270,10 +271,10 @@ class Loader:
             position,
             question.question_id,
             question.text,
-            json.dumps(list(question.tags), ensure_ascii=False),
+            _listed(question.tags),
             question.weight,
-            None if aliases is None else json.dumps(aliases, ensure_ascii=False),
-            json.dumps(list(question.parts), ensure_ascii=False),
+            None if aliases is None else _json(aliases),
+            _listed(question.parts),
             sha256(dump(content)),
         )
 
@@ -378,13 +379,13 @@ class Loader:
                     row["reason"],
                     row["population"],
                     row["excluded"],
-                    json.dumps(row["detail"], ensure_ascii=False),
+                    _json(row["detail"]),
                 )
             )
         self._insert("estimate", rows, 19)
         if decided is not None:
             self.connection.execute(
-                "UPDATE study SET decision = ? WHERE study_key = ?", (json.dumps(decided, ensure_ascii=False), self.key)
+                "UPDATE study SET decision = ? WHERE study_key = ?", (_json(decided), self.key)
             )
 
     def _locked(self) -> tuple[list[Estimate], dict[str, Any] | None] | None:
@@ -403,6 +404,10 @@ def _batched(items: Iterable[Dossier], size: int) -> Iterator[tuple[Dossier, ...
     iterator = iter(items)
     while batch := tuple(itertools.islice(iterator, size)):
         yield batch
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return _json(texts) if texts else "[]"
 
 
 def _flag(value: bool | None) -> int | None:
