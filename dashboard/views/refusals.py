@@ -8,17 +8,16 @@ from typing import Any
 import streamlit as st
 
 from audit_core.estimators.refusals import alarms
-from audit_core.rules.excerpts import KINDS
 from dashboard import components, data, display, state
 from dashboard.comparison import Comparison, compare
-from dashboard.components import case
+from dashboard.components import case, outcome_tables
+from dashboard.components.outcome_tables import OUTCOMES
 from dashboard.display import Markup, card, plain
 from dashboard.figures.outcomes import Outcomes, outcome_bars
-from dashboard.numbers import UNDEFINED, brief, count, decimal, exact, interval, percent, plural, points
+from dashboard.numbers import UNDEFINED, brief, count, decimal, exact, percent, plural, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
-OUTCOMES = ("answered", "partial", "refused")
 _STYLE = f"<style>{(Path(components.__file__).parent / 'triage.css').read_text('utf-8')}</style>"
 SHOWN = 10  # split questions that are listed before the rest is folded
 
@@ -38,20 +37,16 @@ def page() -> None:
     with right, st.container(border=True, height="stretch"):
         _splits(comparison, at)
     case.draw(comparison, at)
-    _states(comparison)
+    outcome_tables.states(comparison)
     if comparison.selection.old != comparison.selection.new:
-        _flows(comparison)
-    _noise(comparison)
-    _excerpts(comparison)
-
-
-def _pair(comparison: Comparison) -> list[str]:
-    return list(dict.fromkeys((comparison.selection.old, comparison.selection.new)))
+        outcome_tables.flows(comparison)
+    outcome_tables.noise(comparison)
+    outcome_tables.excerpts(comparison)
 
 
 def _lead(comparison: Comparison) -> str:
     parts = []
-    for name in _pair(comparison):
+    for name in outcome_tables.pair_of(comparison):
         row = comparison.state("outcome_split", name)
         if exact(row) is not None:
             parts.append(f"{count(row['numerator'])} of {plural(row['denominator'], 'question')} in {plain(name)}")
@@ -61,7 +56,7 @@ def _lead(comparison: Comparison) -> str:
 
 
 def _cards(comparison: Comparison) -> None:
-    names = _pair(comparison)
+    names = outcome_tables.pair_of(comparison)
     columns = st.columns(4)
     for column, name, tone in zip(columns, names, ("old", "new"), strict=False):
         with column, st.container(border=True, height="stretch", gap="xsmall"):
@@ -85,19 +80,9 @@ def _split_card(comparison: Comparison, name: str, tone: str) -> None:
     note = f"{count(row['numerator'])} of {plural(row['denominator'], 'question')}<br>{ends}"
     display.block(card(label, percent(value), note))
     if row["numerator"]:
-        display.link(f"Open {plural(row['numerator'], 'question')}", _split_link(comparison, name, same=True))
-
-
-def _split_link(comparison: Comparison, name: str, *, same: bool = False) -> display.Parameters:
-    """The questions that split in a state: the pair of the link has it as its old or its new state."""
-    selection = comparison.selection
-    states = [s["state"] for s in comparison.study["states"]]
-    side = "old" if name == selection.old else "new"
-    pair = {} if name in (selection.old, selection.new) else {"new": name}
-    if pair and selection.old == name:
-        pair = {"old": name, "new": next(s for s in states if s != name)}
-    facts = [f"split_{side}", *([f"same_evidence_{side}"] if same else [])]
-    return display.into(selection, queue="all", fact=facts, **pair)
+        display.link(
+            f"Open {plural(row['numerator'], 'question')}", outcome_tables.split_link(comparison, name, same=True)
+        )
 
 
 def _moves_card(comparison: Comparison) -> None:
@@ -213,147 +198,6 @@ def _list(comparison: Comparison, at: str, found: list[Row], chosen: str | None)
         same = {1: "same", 0: "differs", None: "not known"}[row["same_evidence"]]
         rows.append((name, Markup(f'<span style="white-space:nowrap">{case.beads(row)}</span>'), done, same))
     return display.grid(("question", "repeats", "outcomes", "evidence"), rows)
-
-
-def _states(comparison: Comparison) -> None:
-    display.section(
-        "Each state by itself",
-        f"Splits among questions with two repeats or more, with exact two-sided {comparison.level} intervals.",
-    )
-    kernel, cells, rows = comparison.selection.kernel, [], []
-    for entry in comparison.study["states"]:
-        name = entry["state"]
-        same, every = comparison.state("outcome_split", name), comparison.state("outcome_split_any", name)
-        share = comparison.state("split_share", name, kernel)
-        cells.append((
-            Markup(f'<b>{plain(name)}</b> <span class="mut">{plain(entry["label"])}</span>'),
-            _of(same, _split_link(comparison, name, same=True)), _of(every, _split_link(comparison, name)),
-            percent(exact(share)) if exact(share) is not None
-            else Markup(f'<span class="mut">{plain(brief(share["reason"]))}</span>'),
-            _right_evidence(comparison, name),
-        ))  # fmt: skip
-        rows.append({
-            "state": name, "split, same evidence": same["numerator"], "of": same["denominator"], "low": same["low"],
-            "high": same["high"], "split, any evidence": every["numerator"], "of all": every["denominator"],
-            "share of disagreement": share["value"],
-        })  # fmt: skip
-    head = ("state", "split, same evidence", "split, any evidence", f"of the noise ({KERNELS[kernel]})",
-            "refusals beside a passage with the gold answer")  # fmt: skip
-    display.block(display.grid(head, cells, numeric=(1, 2, 3, 4)))
-    display.note(
-        "<b>Of the noise</b>: the share of the disagreement among repeats of one state that lies in questions of which "
-        "one repeat refuses and another does not."
-    )
-    row = comparison.state("outcome_split", comparison.selection.new)
-    display.facts(population=plural(row["population"], "question"), unit="questions", kernel="outcome of an answer",
-                  status=row["status"])  # fmt: skip
-    display.table(rows, "splits-by-state")
-
-
-def _of(row: Row, link: display.Parameters) -> Markup:
-    if exact(row) is None:
-        return Markup(f'<span class="mut">{plain(brief(row["reason"]))}</span>')
-    ends = f' <span class="mut">({interval(row)}%)</span>' if interval(row) else ""
-    return Markup(f"{display.opening(count(row['numerator']), link)} of {count(row['denominator'])}{ends}")
-
-
-def _right_evidence(comparison: Comparison, name: str) -> Markup | str:
-    """Refusals although a shown passage mentions an accepted answer."""
-    found = data.over_evidence(comparison.selection.study, name)
-    if not found.refused:
-        return "no refusal"
-    if not found.told:
-        return "not known: no gold, or no texts"
-    pair = {} if name in _pair(comparison) else {"new": name}
-    ids = list(dict.fromkeys(row["question_id"] for row in found.found))
-    opens = display.into(comparison.selection, queue="all", only=ids, **pair)
-    return Markup(f"{display.opening(count(len(found.found)), opens)} of {count(found.told)}")
-
-
-def _flows(comparison: Comparison) -> None:
-    display.section("From outcome to outcome", "Matched repeats; diagnostic and not noise-corrected.")
-    old, new = comparison.selection.old, comparison.selection.new
-    moves = data.outcome_flows(comparison.selection.study, old, new)
-    if not sum(sum(row.values()) for row in moves.values()):
-        display.empty("No question has answers in both states.", "Choose two states that share questions.")
-        return
-    head = (f"{old} ↓  {new} →", *OUTCOMES)
-    display.block(display.grid(
-        head, [(Markup(f"<b>{word}</b>"), *(count(moves[word][to]) for to in OUTCOMES)) for word in OUTCOMES],
-        numeric=(1, 2, 3),
-    ))  # fmt: skip
-    row = comparison.pair("outcome_transitions[to_refused]")
-    display.facts(population=plural(row["population"], "question"), unit=row["unit"] or "matched repeats",
-                  kernel="outcome of an answer", status=row["status"])  # fmt: skip
-    display.table([{"from": word, **moves[word]} for word in OUTCOMES], "outcome-flows")
-
-
-def _noise(comparison: Comparison) -> None:
-    """Whether repeats disagree with the same evidence before them, or because they were shown other evidence."""
-    display.section(
-        "Where does the noise come from?",
-        "Disagreement among repeats of one state, split by whether the two repeats saw the same evidence.",
-    )
-    kernel, cells, rows = comparison.selection.kernel, [], []
-    for entry in comparison.study["states"]:
-        name = entry["state"]
-        same, other = (comparison.state("noise", name, f"{kernel}, {word} evidence") for word in ("same", "other"))
-        parts = [
-            comparison.state("noise_contribution", name, f"{kernel}, {word} evidence") for word in ("same", "other")
-        ]
-        cells.append((Markup(f"<b>{plain(name)}</b>"), _rate(same), _rate(other), _rate(parts[0]), _rate(parts[1])))
-        rows.append({
-            "state": name, "disagreement, same evidence": same["value"], "disagreement, other evidence": other["value"],
-            "contribution, same evidence": parts[0]["value"], "contribution, other evidence": parts[1]["value"],
-        })  # fmt: skip
-    head = (
-        "state",
-        "disagree, same evidence",
-        "disagree, other evidence",
-        "generator's part",
-        "retrieval's part at most",
-    )
-    display.block(display.grid(head, cells, numeric=(1, 2, 3, 4)))
-    display.note(
-        "The two parts add up to the disagreement of the state. With the same evidence neither retrieval nor the index "
-        "can be the cause; with other evidence it may be retrieval, or the generator all the same."
-    )
-    row = comparison.state("noise", comparison.selection.new, f"{kernel}, same evidence")
-    display.facts(population=plural(row["population"], "question"), unit=row["unit"] or "pairs of answers",
-                  kernel=KERNELS[kernel], status=row["status"])  # fmt: skip
-    display.table(rows, "noise-by-evidence")
-
-
-def _excerpts(comparison: Comparison) -> None:
-    """Whether excerpts that answers carry are in the passages that were shown; nothing where there are none."""
-    found = data.excerpts(comparison.selection.study)
-    if not found:
-        return
-    display.section(
-        "Excerpts that answers carry",
-        "Each is looked for in the passage that it names: to the letter, then but for white space, ligatures, hyphens, "
-        "dashes and quotes; never digits, signs or units.",
-    )
-    states = [s["state"] for s in comparison.study["states"] if s["state"] in found]
-    cells = []
-    for name in states:
-        pair = {} if name in _pair(comparison) else {"new": name}
-        cells.append((
-            Markup(f"<b>{plain(name)}</b>"),
-            *(display.opening(count(len(ids)), display.into(
-                comparison.selection, queue="all", only=list(dict.fromkeys(ids)), **pair))
-              for ids in (found[name].get(kind, []) for kind in KINDS)),
-        ))  # fmt: skip
-    display.block(display.grid(("state", *KINDS), cells, numeric=range(1, len(KINDS) + 1)))
-    display.facts(population=plural(comparison.study["questions"], "question"), unit="excerpts",
-                  kernel="excerpts against the passages shown", status="exploratory")  # fmt: skip
-    display.table([{"state": name} | {kind: len(found[name].get(kind, [])) for kind in KINDS} for name in states],
-                  "excerpts")  # fmt: skip
-
-
-def _rate(row: Row) -> Markup | str:
-    value = exact(row)
-    return Markup(f'<span class="mut">{plain(brief(row["reason"]))}</span>') if value is None else percent(value)
 
 
 page()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,7 +39,7 @@ Row = dict[str, Any]
 """One row of the table: our columns, and under ``state`` the parts by which states may be told apart."""
 
 
-class Rows:
+class Rows(ABC):
     """Turns the records of one file of one kind into rows.
 
     Args:
@@ -48,11 +49,11 @@ class Rows:
     def __init__(self, log: Log) -> None:
         self.log = log
 
+    @abstractmethod
     def rows(self, record: dict[str, Any]) -> Iterator[Row]:
         """The rows of one record."""
-        raise NotImplementedError
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027  most kinds have nothing to add
         """After the last record: what only the whole file shows."""
 
 
