@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from audit_core.model import Cell, Dossier, Evidence, Excerpt
-from audit_core.rules.presentation import found_in, joined
+from audit_core.rules.presentation import found_in, spanned
 from audit_core.rules.shown import Shown, shown
 
 EXCERPT_RULES = ("quoted/1",)
@@ -99,10 +99,9 @@ def checked(excerpt: Excerpt, passages: Sequence[Shown]) -> Checked:
                 if passage.text is not None and found_in(excerpt.text, passage.text) == how:
                     return Checked(excerpt, "elsewhere" if other else how, (passage.rank,), how == "fold")
     if len(excerpt.text.split()) >= SPANNING:
-        for first in passages:
-            for second in passages:
-                if first is not second and joined(excerpt.text, first.body, second.body):
-                    return Checked(excerpt, "spans two", (first.rank, second.rank), True)
+        border = spanned(excerpt.text, [passage.body for passage in passages])
+        if border:
+            return Checked(excerpt, "spans two", (passages[border[0]].rank, passages[border[1]].rank), True)
     unread = any(passage.text is None for passage in passages) or not passages
     return Checked(excerpt, "not checked" if unread else "absent")
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -72,6 +73,33 @@ def joined(excerpt: str, first: str, second: str) -> bool:
     ends = next((n for n in range(min(len(bare), len(a)), 0, -1) if a.endswith(bare[:n])), 0)
     begins = next((n for n in range(max(0, len(bare) - len(b)), len(bare)) if b.startswith(bare[n:])), len(bare))
     return 0 < begins <= ends < len(bare)
+
+
+def spanned(excerpt: str, texts: Sequence[str]) -> tuple[int, int] | None:
+    """The first two texts, by place, over whose border an excerpt goes; see `joined`.
+
+    Time grows with the texts, not with their pairs: only where the end of one and the beginning of the other together
+    are as long as the excerpt are both looked at.
+    """
+    bare = _letters(_ELLIPSES.sub("", excerpt))
+    held = [_reach(bare, _letters(text)) for text in texts]
+    for i, (end, _) in enumerate(held):
+        for j, (_, beginning) in enumerate(held):
+            if i != j and end + beginning >= len(bare) and joined(excerpt, texts[i], texts[j]):
+                return i, j
+    return None
+
+
+def _letters(text: str) -> str:
+    """What hyphenation and line ends leave alone."""
+    return folded(text).translate({ord(character): None for character in f"- {_BREAK}"})
+
+
+def _reach(bare: str, text: str) -> tuple[int, int]:
+    """Length of the longest beginning of an excerpt that ends a text, and of the longest end that begins it."""
+    most = min(len(bare), len(text))
+    end = next((n for n in range(most, 0, -1) if text.endswith(bare[:n])), 0)
+    return end, next((n for n in range(most, 0, -1) if text.startswith(bare[len(bare) - n :])), 0)
 
 
 def _whole(expression: str, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from audit_core.model import Cell, Document, Dossier, Evidence, Excerpt, Question
 from audit_core.rules.excerpts import KINDS, check, checked, counted, quoted
-from audit_core.rules.presentation import folded, found_in, joined
+from audit_core.rules.presentation import folded, found_in, joined, spanned
 from audit_core.rules.shown import Shown
 from tests.support.shared import shared
 
@@ -197,3 +198,23 @@ def test_the_module_names_what_it_folds() -> None:
     page = (Path(__file__).parents[2] / "docs" / "refusals.md").read_text("utf-8")
     assert presentation.PRESENTATION_RULES == ("presentation/1",)
     assert "presentation/1" in page
+
+
+_PIECES = ("ab", "a-", "in-", "formation", "1.5", "-b", "ﬁne", "e\u0301", "for-\nm", "x")
+
+
+@given(st.lists(st.lists(st.sampled_from(_PIECES), max_size=5).map(" ".join), min_size=2, max_size=4), st.data())
+def test_only_pairs_that_can_hold_an_excerpt_are_joined(texts: list[str], data: st.DataObject) -> None:
+    whole = texts[0] + data.draw(st.sampled_from((" ", "\n", ""))) + texts[1]
+    first = data.draw(st.integers(0, len(whole)))
+    excerpt = whole[first : data.draw(st.integers(first, len(whole)))]
+    assume(not any(found_in(excerpt, text) for text in texts))
+    pairs = [(i, j) for i in range(len(texts)) for j in range(len(texts)) if i != j]
+    assert spanned(excerpt, texts) == next((p for p in pairs if joined(excerpt, texts[p[0]], texts[p[1]])), None)
+
+
+def test_a_long_excerpt_and_hundreds_of_passages_take_bounded_time() -> None:
+    texts = [f"paragraph {i} of the many " * 40 for i in range(300)]
+    began = time.process_time()
+    assert spanned("some words of text, 1.5 mg of it " * 600, texts) is None
+    assert time.process_time() - began < 20
