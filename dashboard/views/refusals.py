@@ -177,7 +177,7 @@ def _splits(comparison: Comparison, at: str) -> None:
     chosen = case.chosen(found)
     display.block(_list(comparison, at, found[:SHOWN], chosen))
     if len(found) > SHOWN:
-        with st.expander(f"{plural(len(found) - SHOWN, 'more question')}", key="more-splits"):
+        with st.expander("More questions", key="more-splits"):
             display.block(_list(comparison, at, found[SHOWN:], chosen))
     if total > len(found):
         display.note(f"The first {count(len(found))} of {count(total)}; all of them are in Triage.")
