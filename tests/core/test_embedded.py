@@ -8,6 +8,8 @@ import importlib.util
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,45 @@ def test_pieces_are_joined_in_their_order_once(pieces: bytes, tmp_path: Path, mo
         piece.unlink()
     assert embedded.weights() == found, "the joined file is enough"
     assert [path.name for path in found.path.parent.iterdir()] == [found.path.name]
+
+
+class Listening:
+    """Stands for a server of the runtime, which this machine may not have."""
+
+    listening_address = "http://127.0.0.1:9"
+
+
+def test_a_prompt_waits_for_the_server_that_read_it(pieces: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    good(monkeypatch, pieces)
+    monkeypatch.setattr(embedded, "_start", lambda *_: Listening())
+    servers = embedded.Servers(embedded.weights(), "m", 2, 1.0)
+    order: list[tuple[str, int]] = []
+    go = threading.Event()
+
+    def ask(digest: str, until: threading.Event | None = None) -> threading.Thread:
+        def asked() -> None:
+            with servers._one(digest) as number:
+                order.append((digest, number))
+                if until:
+                    assert until.wait(20)
+
+        thread = threading.Thread(target=asked)
+        thread.start()
+        return thread
+
+    ask("a").join(20)
+    first = ask("a", go)
+    while order != [("a", 0), ("a", 0)]:
+        time.sleep(0.01)
+    ask("b").join(20)
+    waiting = ask("a")
+    ask("b").join(20)
+    assert order[2:] == [("b", 1), ("b", 1)], "the other server is free, and did not read a"
+    go.set()
+    for thread in (first, waiting):
+        thread.join(20)
+    assert order[4:] == [("a", 0)]
+    servers.close()
 
 
 def test_one_wrong_byte_in_the_packages_leaves_nothing(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -391,6 +392,26 @@ def test_verify_makes_each_request_with_the_prompt_of_its_state(tmp_path: Path) 
     assert changed != before
     relock(study.path, lambda _: None, extra={COLLECTION: changed})
     assert "C19" in failed(study.path)
+
+
+def spoil(kind: str, records: list[dict[str, Any]]) -> None:
+    if kind == "twice":
+        records.insert(1, records[0])
+    elif kind == "order":
+        records.reverse()
+    elif kind == "state":
+        records[0]["state"] = "elsewhere"
+    elif kind == "passage":
+        records[0]["documents"][0]["passage"] = "0" * 64
+    else:
+        records[0]["documents"][0]["rank"] = 0
+
+
+@pytest.mark.parametrize("kind", ["twice", "order", "state", "passage", "rank"])
+def test_spoilt_siblings_fail_the_check_of_evidence(tmp_path: Path, kind: str) -> None:
+    study = collected(protocol(tmp_path))
+    relock(study.path, lambda members: spoil(kind, members[SIBLINGS]), estimate=False)
+    assert "C10" in failed(study.path)
 
 
 def test_two_passes_must_agree_in_what_is_not_shown(tmp_path: Path) -> None:
