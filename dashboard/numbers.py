@@ -77,9 +77,10 @@ def bounds(row: Row, level: str) -> list[str]:
 
 
 def brief(reason: str) -> str:
-    """The first clause of a reason, for a card; the whole of it stands in the page's lead."""
+    """The first clause of a reason, for a card; the whole of it stands in the page's lead. *Undefined* is none."""
+    reason = reason.removeprefix("Undefined: ")
     head, colon, _ = reason.partition(":")
-    return head + "." if colon else reason
+    return head[:1].upper() + head[1:] + ("." if colon else "")
 
 
 def count(value: int | None) -> str:

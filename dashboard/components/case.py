@@ -153,14 +153,20 @@ def _answers(comparison: Comparison, question: Row, state: str) -> str:
         rows.append(f"<tr><td>r{cell['repeat']}</td><td>{bead}</td><td>{text}</td><td>{source}</td></tr>")
     seen = {cell["evidence"] for cell in cells if cell["status"] == "ok"}
     same = ("evidence of the repeats is not known" if None in seen
-            else "all repeats saw the same evidence, to the byte" if len(seen) == 1
-            else "repeats saw different evidence")  # fmt: skip
+            else "repeats saw different evidence" if len(seen) != 1
+            else "all repeats saw the same evidence, to the byte" if _texts_kept(question, state)
+            else "all repeats saw the same documents in the same order; texts are not kept")  # fmt: skip
     if not rows:
         return f'<p class="mut">No answers in {escaped(state)}.</p>'
     return (f'<h3>{escaped(state)} <span class="mut small">· {same}</span></h3><div class="scroll" tabindex="0"><table>'
             f'<caption class="sa-sr">Answers in {escaped(state)}</caption><thead><tr><th scope="col">repeat</th>'
             '<th scope="col">outcome</th><th scope="col">answer</th><th scope="col">outcome read by</th></tr></thead>'
             f'<tbody>{"".join(rows)}</tbody></table></div>')  # fmt: skip
+
+
+def _texts_kept(question: Row, state: str) -> bool:
+    lists = question["evidence_by_repeat"].get(state, {}).values()
+    return all(row["passage"] is not None for rows in lists for row in rows)
 
 
 def _probes(comparison: Comparison, question: Row, at: str) -> str:

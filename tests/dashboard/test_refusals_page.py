@@ -18,6 +18,8 @@ from audit_core.results import estimate_study
 from audit_core.study import create_study
 from audit_core.verify import verify
 from dashboard import runtime
+from dashboard.components import case
+from dashboard.numbers import brief
 from tests.dashboard.test_pages import questions_of
 from tests.support import borderline as refusing
 from tests.support.simulator import CREATED
@@ -171,3 +173,15 @@ def test_text_of_a_study_is_text(show, tmp_path, monkeypatch):
     assert "<script>document" not in bodies
     assert "evil.example" in html.unescape(bodies)
     shutil.rmtree(path)
+
+
+def test_a_short_reason_says_more_than_undefined() -> None:
+    assert brief("Undefined: no question has two answers here.") == "No question has two answers here."
+    assert brief("No noise floor: a state needs two answers per question.") == "No noise floor."
+
+
+def test_bytes_are_claimed_only_where_texts_are_kept() -> None:
+    kept, bare = {"passage": "ab"}, {"passage": None}
+    question = {"evidence_by_repeat": {"n1": {-1: [kept]}, "n2": {-1: [kept, bare]}}}
+    assert case._texts_kept(question, "n1")
+    assert not case._texts_kept(question, "n2")
