@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from audit_core.rules.aspects import content
 from audit_core.rules.passage_kind import PassageKind, PassageReading, kind_of
@@ -66,6 +67,7 @@ class Aspect:
         return bool(self.own) and not self.supports and not self.unread
 
 
+@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """A word without case and ending."""
     word = word.casefold()
