@@ -34,6 +34,8 @@ NEAR = 300
 """Characters before and after a quote in which its citation is looked for."""
 SPANNING = 4
 """Fewest words of an excerpt that may be looked for over the border of two passages."""
+LONGEST = 2_000
+"""Most characters of one that is."""
 
 _QUOTE = re.compile(r'[“„«]\s*([^“”„«»"\n]+?)\s*[”“»]|"([^"“”\n]+?)"')
 _AFTER = re.compile(r"^[\s.,;:]*[\[(]([^\[\]()]{1,200})[\])]")
@@ -98,7 +100,7 @@ def checked(excerpt: Excerpt, passages: Sequence[Shown]) -> Checked:
             for passage in places:
                 if passage.text is not None and found_in(excerpt.text, passage.text) == how:
                     return Checked(excerpt, "elsewhere" if other else how, (passage.rank,), how == "fold")
-    if len(excerpt.text.split()) >= SPANNING:
+    if len(excerpt.text) <= LONGEST and len(excerpt.text.split()) >= SPANNING:
         border = spanned(excerpt.text, [passage.body for passage in passages])
         if border:
             return Checked(excerpt, "spans two", (passages[border[0]].rank, passages[border[1]].rank), True)

@@ -53,17 +53,25 @@ def folded(text: str) -> str:
 
 def found_in(excerpt: str, text: str) -> Literal["exact", "fold"] | None:
     """How a text holds an excerpt; None where it does not, or only within a longer number."""
-    bare = _ELLIPSES.sub("", excerpt).strip()
+    bare = _bare(excerpt)
     if not bare:
         return None
-    if _whole(re.escape(excerpt.strip()), text):
+    if excerpt.strip() in text and _whole(re.escape(excerpt.strip()), text):
         return "exact"
+    if _letters(bare) not in _letters(text):
+        return None
     return "fold" if _whole(_expression(folded(bare)), folded(text)) else None
+
+
+@lru_cache(maxsize=256)
+def _bare(excerpt: str) -> str:
+    """An excerpt without the dots that say that it goes on."""
+    return _ELLIPSES.sub("", excerpt).strip()
 
 
 def joined(excerpt: str, first: str, second: str) -> bool:
     """Whether an excerpt is in the end of one text and the beginning of another, which may overlap."""
-    bare = folded(_ELLIPSES.sub("", excerpt))
+    bare = folded(_bare(excerpt))
     a, b = folded(first), folded(second)
     if not bare or not a or not b:
         return False
@@ -81,7 +89,7 @@ def spanned(excerpt: str, texts: Sequence[str]) -> tuple[int, int] | None:
     Time grows with the texts, not with their pairs: only where the end of one and the beginning of the other together
     are as long as the excerpt are both looked at.
     """
-    bare = _letters(_ELLIPSES.sub("", excerpt))
+    bare = _letters(_bare(excerpt))
     held = [_reach(bare, _letters(text)) for text in texts]
     for i, (end, _) in enumerate(held):
         for j, (_, beginning) in enumerate(held):
@@ -90,6 +98,7 @@ def spanned(excerpt: str, texts: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def _letters(text: str) -> str:
     """What hyphenation and line ends leave alone."""
     return folded(text).translate({ord(character): None for character in f"- {_BREAK}"})
