@@ -154,7 +154,7 @@ def test_one_state_whose_repeats_have_evidence_of_their_own(show, tmp_path):
     load([study.path], tmp_path / "audit.db", verifier=verify)
     text = words(show(tmp_path / "audit.db", study="single"))
     assert "repeats do different things for 1 of 1 question in only" in text
-    assert "all repeats saw the same evidence, to the byte" in text
+    assert "all repeats saw the same documents in the same order; texts are not kept" in text
     assert "repeat 0 of only" in text
 
 
