@@ -199,5 +199,6 @@ def _of_tie(found: Diagnosis, tie: Tie) -> Hint:
         names = ", ".join(f"“{item.passage.name}”" for item in tie.outside[:3])
         words = f"The last passage{where} has the same score as a sibling that was not shown, {names}"
     else:
-        words = f"The passages of ranks {', '.join(map(str, tie.inside))}{where} have the same score, the last one too"
+        span = f"{len(tie.inside)} passages, from rank {tie.inside[0]} on{where}"
+        words = f"{span}, have the same score, the last one too"
     return Hint("tie", f"{words}: their order alone decides what is shown.", f"score {tie.score}")

@@ -88,7 +88,7 @@ def study(path: Path, study_id: str) -> Row:
     Returns:
         The row of `study` with `kernels` and `protocol` and `decision` parsed, and `states` (list of rows in ladder
         order, `settings` parsed), `pairs` (rows), `judges` (rows), `findings` (rows), `questions` (count), `has_gold`,
-        `has_evidence`, `tags` (sorted list).
+        `has_evidence`, `has_texts` (of passages), `tags` (sorted list).
 
     Raises:
         InputError: The study is not loaded.
@@ -122,6 +122,13 @@ def study(path: Path, study_id: str) -> Row:
         row["has_evidence"] = bool(
             connection.execute(
                 "SELECT EXISTS (SELECT 1 FROM document d JOIN question q USING (question_key) WHERE q.study_key = ?)",
+                (key,),
+            ).fetchone()[0]
+        )
+        row["has_texts"] = bool(
+            connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM document d JOIN question q USING (question_key) "
+                "JOIN passage p ON p.sha256 = d.passage WHERE q.study_key = ?)",
                 (key,),
             ).fetchone()[0]
         )

@@ -197,6 +197,8 @@ def _evidence(
     parts = diagnosed.aspects(found, labels)
     siblings = diagnosed.siblings(found)
     what = "· hints by declared rules, never verdicts"
+    if not any(row["passage_text"] for row in (*first, *second)):
+        what = "· texts of passages are not kept, so neither their kind nor what they speak of can be told"
     body = f"<h3>What may explain it <span class='mut small'>{what}</span></h3>{diagnosed.hints(found)}"
     if parts:
         body += f"<h3>Which part has a passage</h3>{parts}"

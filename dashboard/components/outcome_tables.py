@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from audit_core.rules.excerpts import KINDS
+from audit_core.rules.excerpts import KINDS, ExcerptKind
 from dashboard import data, display
 from dashboard.comparison import Comparison
 from dashboard.display import Markup, plain
@@ -13,6 +13,11 @@ from dashboard.state import KERNELS
 
 Row = dict[str, Any]
 OUTCOMES = ("answered", "partial", "refused")
+HEADS: dict[ExcerptKind, str] = {
+    "exact": "to the letter", "fold": "but for layout", "elsewhere": "in another passage",
+    "spans two": "over two passages", "absent": "in none", "not checked": "not checked",
+}  # fmt: skip
+"""Classes of excerpts in words."""
 
 
 def pair_of(comparison: Comparison) -> list[str]:
@@ -163,7 +168,7 @@ def excerpts(comparison: Comparison) -> None:
                 comparison.selection, queue="all", only=list(dict.fromkeys(ids)), **pair))
               for ids in (found[name].get(kind, []) for kind in KINDS)),
         ))  # fmt: skip
-    display.block(display.grid(("state", *KINDS), cells, numeric=range(1, len(KINDS) + 1)))
+    display.block(display.grid(("state", *HEADS.values()), cells, numeric=range(1, len(KINDS) + 1)))
     display.facts(population=plural(comparison.study["questions"], "question"), unit="excerpts",
                   kernel="excerpts against the passages shown", status="exploratory")  # fmt: skip
     display.table([{"state": name} | {kind: len(found[name].get(kind, [])) for kind in KINDS} for name in states],

@@ -54,7 +54,7 @@ def outcome_bars(states: Sequence[Outcomes], palette: Palette) -> go.Figure:
         palette,
         84 + 46 * len(states),
         traces,
-        x={"range": [0, 100.5], "tickvals": [0, 25, 50, 75, 100], "ticktext": ["0", "25", "50", "75", "100%"]},
+        x={"range": [0, 104], "tickvals": [0, 25, 50, 75, 100], "ticktext": ["0", "25", "50", "75", "100%"]},
         y={"autorange": "reversed", "showgrid": False, "tickfont": {"color": palette.ink, "size": 14},
            "ticksuffix": "  "},
         legend=True,

@@ -52,7 +52,9 @@ def _lead(comparison: Comparison) -> str:
             parts.append(f"{count(row['numerator'])} of {plural(row['denominator'], 'question')} in {plain(name)}")
     if not parts:
         return "Whether repeats with the same evidence end differently cannot be told from this study."
-    return f"With evidence equal to the byte, repeats do different things for {' and '.join(parts)}."
+    texts = comparison.study["has_texts"]
+    how = "With evidence equal to the byte" if texts else "With the same documents in the same order"
+    return f"{how}, repeats do different things for {' and '.join(parts)}."
 
 
 def _cards(comparison: Comparison) -> None:
@@ -193,7 +195,9 @@ def _list(comparison: Comparison, at: str, found: list[Row], chosen: str | None)
         text = row["text"] or row["question_id"]
         name = Markup(f'<a href="{case.address(comparison, at, row["question_id"])}" target="_self"'
                       + (' aria-current="true"' if row["question_id"] == chosen else "")
-                      + f' dir="auto">{plain(text[:160])}{"…" if len(text) > 160 else ""}</a>')  # fmt: skip
+                      + f' dir="auto">{plain(text[:160])}{"…" if len(text) > 160 else ""}</a>'
+                      + (f' <span class="mut mono">{plain(row["question_id"][:40])}</span>' if row["text"] else "")
+                      )  # fmt: skip
         done = ", ".join(f"{count(row[word])} {word}" for word in OUTCOMES if row[word])
         same = {1: "same", 0: "differs", None: "not known"}[row["same_evidence"]]
         rows.append((name, Markup(f'<span style="white-space:nowrap">{case.beads(row)}</span>'), done, same))
