@@ -128,10 +128,25 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> None:
     if version:
         _migrate(connection)
         return
+    _made(connection)
+
+
+def _made(connection: sqlite3.Connection) -> None:
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id={APPLICATION}")
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+def refill(connection: sqlite3.Connection, source: Path) -> None:
+    """Give a store the events of another one, as they are there, inside the transaction of the caller."""
+    connection.execute("DROP TABLE IF EXISTS verdict_event")
+    _made(connection)
+    with reading(source, 30) as other:
+        rows = other.execute("SELECT * FROM verdict_event ORDER BY id")
+        names = [column[0] for column in rows.description]
+        marks = ", ".join("?" * len(names))
+        connection.executemany(f"INSERT INTO verdict_event({', '.join(names)}) VALUES ({marks})", map(tuple, rows))
 
 
 def _migrate(connection: sqlite3.Connection) -> None:

@@ -16,6 +16,7 @@ from audit_core.errors import InputError, Problem, StorageError
 from audit_core.locks import sync_folder
 from audit_core.reviews import proofs
 from audit_core.reviews.backup import STAMP, events_of, link, sound, sync, told, vacuum
+from audit_core.reviews.database import refill
 from audit_core.reviews.events import Entry, Event, from_fields, intact
 from audit_core.reviews.joining import join
 from audit_core.reviews.merge import read
@@ -70,9 +71,9 @@ def restore(copy: Path, path: Path, now: datetime, *, exact: bool = False) -> Re
         shutil.rmtree(workshop, ignore_errors=True)
         workshop.mkdir()
         try:
-            with _held(path) as readable:
+            with _held(path) as held:
                 done = _prepared(copy, path, workshop, exact)
-                _swap(path, workshop, f"replaced-{now.strftime(STAMP)}", done, readable)
+                _swap(path, workshop, f"replaced-{now.strftime(STAMP)}", done, held)
         finally:
             shutil.rmtree(workshop, ignore_errors=True)
     done.notes += proofs.adopt(path.parent / proofs.FOLDER, events_of(path), copy.parent / proofs.FOLDER)
@@ -149,45 +150,66 @@ def whole(path: Path) -> list[Event]:
     return sorted(found.values(), key=lambda event: event.id)
 
 
-def _swap(path: Path, workshop: Path, ending: str, done: Restored, readable: bool) -> None:
-    """Put the new files in place.
+def _swap(path: Path, workshop: Path, ending: str, done: Restored, held: sqlite3.Connection | None) -> None:
+    """Put the new content in place: a second name for what is there, then the second medium, then the database.
 
-    First a second name for what is there, then the second medium, then the database: at no moment is there no store,
-    and after a kill the next start completes either medium from the other.
+    At no moment is there no store, and after a kill the next start completes either medium from the other. A sound
+    database gets its new content in the transaction that holds it: another file under its name would be taken for
+    the old one by whoever has that one open, and both would share one rollback journal.
     """
     journal, made = path.with_name(JOURNAL), workshop / JOURNAL
-    for file in (path, journal):
-        if file.exists():
-            done.aside.append(link(file, path.parent, f"{file.name}.{ending}", ""))
-    if not readable:  # what a crash left beside a damaged database belongs to it, never to another one
+    if held is not None:
+        vacuum(path, workshop / "aside")
+        sync(workshop / "aside")
+    for file, source in ((path, workshop / "aside" if held is not None else path), (journal, journal)):
+        if source.exists():
+            done.aside.append(link(source, path.parent, f"{file.name}.{ending}", ""))
+    if held is None:  # what a crash left beside a damaged database belongs to it, never to another one
         for left in (f"{path.name}{part}" for part in ("-journal", "-wal", "-shm")):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(left).rename(path.with_name(f"{left}.{ending}"))
-    sync_folder(path.parent)
-    if made.exists():
-        made.replace(journal)
     else:
-        journal.unlink(missing_ok=True)
-    (workshop / path.name).replace(path)
+        refill(held, workshop / path.name)
     sync_folder(path.parent)
+    _placed(made, journal)
+    try:
+        if held is None:
+            (workshop / path.name).replace(path)
+        else:
+            held.execute("COMMIT")
+    except (OSError, sqlite3.Error):  # a full disk, or somebody who reads for too long
+        old = workshop / "old"
+        for file in done.aside:
+            file.replace(old if file.name.startswith(f"{JOURNAL}.") else workshop / "unused")
+        _placed(old, journal)
+        raise
+    sync_folder(path.parent)
+
+
+def _placed(made: Path, target: Path) -> None:
+    if made.exists():
+        made.replace(target)
+    else:
+        target.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def _held(path: Path) -> Iterator[bool]:
-    """Keep others from writing, but not from reading; gives whether there is a readable store.
+def _held(path: Path) -> Iterator[sqlite3.Connection | None]:
+    """A transaction in a sound store that keeps others from writing, but not from reading; None where there is none.
 
-    Whoever waits to write finds afterwards that the file was replaced, and is told that nothing was saved.
+    Whoever waits to write finds afterwards what stands then, and is told where that is not what was read before.
     """
     if not path.exists():
-        yield False
+        yield None
         return
     with contextlib.closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
         try:
             connection.execute("PRAGMA journal_mode=DELETE")  # takes what a write-ahead log holds into the database
+            connection.execute("PRAGMA synchronous=FULL")
             connection.execute("BEGIN IMMEDIATE")
-            readable = True
+            sound = [row[0] for row in connection.execute("PRAGMA integrity_check(1)").fetchall()] == ["ok"]
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
-            readable = False  # damaged, which is why it is replaced
-        yield readable
+            sound = False  # damaged, which is why it is replaced
+        yield connection if sound else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -21,7 +22,7 @@ from audit_core.reviews.backup import FOLDER, backup, copies, due
 from audit_core.reviews.events import Event
 from audit_core.reviews.health import check
 from audit_core.reviews.restore import restore
-from audit_core.reviews.store import ReviewStore
+from audit_core.reviews.store import ReviewStore, insert
 from dashboard.copies import keep
 from tests.core.test_reviews_merge import entry, filled
 
@@ -283,6 +284,38 @@ def test_a_restore_while_others_write_loses_nothing_that_was_called_saved(store:
     assert told <= set(requests(ReviewStore(store.path).events()))
     assert ReviewStore(store.path).fold().last > 6
     assert outcome(store.path)["R01"] == "passed"
+
+
+def test_whoever_has_the_store_open_goes_on_in_the_restored_one(store: ReviewStore) -> None:
+    """Another file under the same name would leave them in the old one, with the rollback journal of both."""
+    copy = backup(store.path, NOW).path
+    store.append(entry("new", "ben", "q1", verdict="improvement"))
+    with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as before:
+        before.row_factory = sqlite3.Row
+        assert before.execute("SELECT count(*) FROM verdict_event").fetchone()[0] == 7
+        done = restore(copy, store.path, NOW, exact=True)
+        assert before.execute("SELECT count(*) FROM verdict_event").fetchone()[0] == 6
+        before.execute("BEGIN IMMEDIATE")
+        insert(before, entry("later", "ben", "q2", verdict="improvement"))
+        before.execute("COMMIT")
+    assert requests(ReviewStore(store.path).events())[-1] == "later"
+    assert requests(ReviewStore(done.aside[0]).events())[-1] == "new"
+
+
+def test_a_restore_that_cannot_commit_changes_nothing(store: ReviewStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = backup(store.path, NOW).path
+    store.append(entry("new", "ben", "q1", verdict="improvement"))
+    before = store.path.read_bytes(), store.journal.path.read_bytes()
+    real = sqlite3.connect
+    with contextlib.closing(real(store.path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM verdict_event").fetchone()
+        monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **{**k, "timeout": 0.2}))
+        with pytest.raises(StorageError, match=r"locked.*nothing was changed"):
+            restore(copy, store.path, NOW, exact=True)
+    assert (store.path.read_bytes(), store.journal.path.read_bytes()) == before
+    assert not [file for file in store.path.parent.iterdir() if "replaced" in file.name or "restore" in file.name]
+    assert restore(copy, store.path, NOW, exact=True).events == 6
 
 
 CHILD = """
