@@ -164,9 +164,9 @@ def _splits(comparison: Comparison, at: str) -> None:
     states = [s["state"] for s in comparison.study["states"]]
     totals = {name: comparison.state("outcome_split_any", name)["numerator"] or 0 for name in states}
     st.session_state["refusals-at"] = at
-    st.segmented_control(
-        "State", states, key="refusals-at", format_func=lambda name: f"{name}: {count(totals[name])}",
-        label_visibility="collapsed", required=True, on_change=case.state_picked,
+    st.selectbox(  # shows names as they are; a segmented control renders them as Markdown
+        "State", states, key="refusals-at", format_func=lambda name: f"{name}: {plural(totals[name], 'question')}",
+        label_visibility="collapsed", on_change=case.state_picked, width=320,
     )  # fmt: skip
     found, total = data.splits(comparison.selection.study, at, case.MOST)
     if not found:

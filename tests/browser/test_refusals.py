@@ -56,7 +56,8 @@ def test_the_page_comes_back_after_a_reload_and_by_its_address(server, page):
     page.reload()
     settled(page)
     expect(page.locator("#case")).to_contain_text("kind 6")
-    page.get_by_role("radio", name=re.compile("after: 0")).click()
+    page.get_by_role("combobox", name=re.compile("State")).click()
+    page.get_by_role("option", name=re.compile("after: 0")).click()
     expect(page.get_by_text("All repeats of each question do the same in after.")).to_be_visible()
     assert "at=after" in page.url
     assert "case=" not in page.url

@@ -105,11 +105,16 @@ LABELLED = {
     "segmented_control", "select_slider", "slider",
 }  # fmt: skip
 
+OFFERING = {"pills", "radio", "segmented_control"}
+"""Controls that render their options as Markdown too."""
+
 
 OUR_WORDS = {
     "sampling.py": {"words"},  # with counts of ours
-    "views/importing.py": {"column.replace('_', ' ')", "COLUMNS[column]", "share if share is not None else 0.0"},
+    "views/importing.py": {"column.replace('_', ' ')", "COLUMNS[column]", "share if share is not None else 0.0", "words.__getitem__"},
+    "shell.py": {"state.KERNELS.__getitem__"},
     "components/release.py": {
+        "DECISIONS.__getitem__",
         "label",  # a literal at every call
         "f'Earlier decisions: {len(found) - 1}'",
         # a name of which only letters, digits and harmless signs are left
@@ -136,5 +141,7 @@ def test_no_call_that_renders_markdown_gets_text_made_at_run_time(file):
             continue
         shown = [*node.args] if node.func.attr in RENDERING else node.args[:1] if node.func.attr in LABELLED else []
         shown += [word.value for word in node.keywords if word.arg in ("help", "body")]
+        if node.func.attr in OFFERING:
+            shown += [word.value for word in node.keywords if word.arg == "format_func"]
         risky |= {ast.unparse(argument) for argument in shown if not fixed(argument)}
     assert risky <= OUR_WORDS.get(str(file.relative_to(ROOT)), set())
