@@ -111,7 +111,12 @@ OFFERING = {"pills", "radio", "segmented_control"}
 
 OUR_WORDS = {
     "sampling.py": {"words"},  # with counts of ours
-    "views/importing.py": {"column.replace('_', ' ')", "COLUMNS[column]", "share if share is not None else 0.0", "words.__getitem__"},
+    "views/importing.py": {
+        "column.replace('_', ' ')",
+        "COLUMNS[column]",
+        "share if share is not None else 0.0",
+        "words.__getitem__",
+    },
     "shell.py": {"state.KERNELS.__getitem__"},
     "components/release.py": {
         "DECISIONS.__getitem__",
