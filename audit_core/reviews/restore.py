@@ -161,6 +161,7 @@ def _swap(path: Path, workshop: Path, ending: str, done: Restored, held: sqlite3
     if held is not None:
         vacuum(path, workshop / "aside")
         sync(workshop / "aside")
+        refill(held, workshop / path.name)
     for file, source in ((path, workshop / "aside" if held is not None else path), (journal, journal)):
         if source.exists():
             done.aside.append(link(source, path.parent, f"{file.name}.{ending}", ""))
@@ -168,8 +169,6 @@ def _swap(path: Path, workshop: Path, ending: str, done: Restored, held: sqlite3
         for left in (f"{path.name}{part}" for part in ("-journal", "-wal", "-shm")):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(left).rename(path.with_name(f"{left}.{ending}"))
-    else:
-        refill(held, workshop / path.name)
     sync_folder(path.parent)
     _placed(made, journal)
     try:
