@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dashboard import data
 from dashboard.numbers import percent
-from dashboard.state import Selection
+from dashboard.selection import Selection
 
 Row = dict[str, Any]
 
@@ -68,6 +67,8 @@ def absent(name: str) -> Row:
 
 def compare(selection: Selection) -> Comparison:
     """Estimates for the selected pair: locked where the study has them, otherwise live and exploratory."""
+    from dashboard import data  # a comparison that was made elsewhere, such as for a report, needs no Streamlit
+
     row, stored = data.study(selection.study), data.estimates(selection.study)
     ending = f"@{selection.old}-{selection.new}"
     locked = any(name.endswith(ending) for name in stored)

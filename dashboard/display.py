@@ -6,18 +6,23 @@ import csv
 import html
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from audit_core.errors import visible
 from audit_core.reviews.export import formula_safe
 from dashboard.comparison import Comparison
 from dashboard.components.links import triage_params
 from dashboard.figures.palette import DARK, LIGHT, Palette
+from dashboard.markup import Markup as Markup
+from dashboard.markup import card as card
+from dashboard.markup import grid as grid
+from dashboard.markup import outcome as outcome
+from dashboard.markup import pill as pill
+from dashboard.markup import plain as plain
 from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, interval, percent, plural, points
 from dashboard.state import KERNELS, Selection
 
@@ -32,11 +37,6 @@ STATUS_WORDS = {
     "post-hoc": "post-hoc: defined after the results were seen",
     "exploratory": "exploratory: not fixed before the answers were seen",
 }
-
-
-def plain(text: object) -> str:
-    """Any text made safe for `st.html`: escaped, hidden characters made visible."""
-    return html.escape(visible(str(text)))
 
 
 def block(content: str, classes: str = "") -> None:
@@ -64,11 +64,6 @@ def note(content: str) -> None:
     block(f'<p class="small mut">{content}</p>')
 
 
-def pill(content: str, tone: str = "") -> str:
-    """A rounded label; the content is already markup."""
-    return f'<span class="sa-pill {tone}">{content}</span>'
-
-
 def banner(content: str, tone: str = "info") -> None:
     """A message across the page; ``bad`` interrupts a screen reader."""
     role = "alert" if tone == "bad" else "status"
@@ -78,12 +73,6 @@ def banner(content: str, tone: str = "info") -> None:
 def empty(what: str, action: str) -> None:
     """A part of a page that has nothing to show: what is missing, and what to do."""
     banner(f"<b>{what}</b> {action}")
-
-
-def card(label: str, value: str, note: str, *, measured: bool = True) -> str:
-    """A figure with its name above and what must be read with it below; all markup."""
-    kind = "" if measured else " none"
-    return f'<div class="sa-k">{label}</div><div class="sa-v{kind}">{value}</div><div class="sa-n">{note}</div>'
 
 
 def into(selection: Selection, **filters: Any) -> Parameters:
@@ -118,37 +107,6 @@ def with_interval(row: Row) -> Markup:
         return Markup(f'<span class="mut">{plain(brief(row["reason"]))}</span>')
     ends = interval(row)
     return Markup(points(value) + (f' <span class="mut">({ends})</span>' if ends else ""))
-
-
-def outcome(result: str) -> str:
-    """A check's result as a coloured word with a sign, as markup."""
-    sign, tone = {"passed": ("✓", "ok"), "failed": ("✗", "bad")}.get(result, ("—", "warn"))
-    return f'<span class="{tone}">{sign} {plain(result)}</span>'
-
-
-def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Iterable[int] = ()) -> str:
-    """An HTML table; cells are escaped unless they are `Markup`."""
-    right = set(numeric)
-    head = "".join(f'<th scope="col"{_right(i in right)}>{plain(c)}</th>' for i, c in enumerate(columns))
-    body = "".join(
-        "<tr>" + "".join(f"<td{_right(i in right)}>{_cell(c)}</td>" for i, c in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-class Markup(str):
-    """Text that is our own markup and is not escaped again."""
-
-    __slots__ = ()
-
-
-def _cell(value: object) -> str:
-    return value if isinstance(value, Markup) else plain("" if value is None else value)
-
-
-def _right(numeric: bool) -> str:
-    return ' class="n"' if numeric else ""
 
 
 def csv_bytes(rows: Sequence[Row]) -> bytes:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.comparison import Comparison
-from dashboard.display import plain
+from dashboard.markup import plain
 from dashboard.numbers import decimal, degenerate, exact, percent, points
-from dashboard.state import KERNELS
+from dashboard.selection import KERNELS
 
 Row = dict[str, Any]
 
