@@ -12,7 +12,17 @@ from typing import Any
 import streamlit as st
 
 from dashboard.selection import (
-    CORRECTED, KERNEL, KERNELS, KEYS, NEW, OLD, STUDY, UNCORRECTED, VIEW, Selection, default_pair,
+    CORRECTED,
+    KERNEL,
+    KERNELS,
+    KEYS,
+    NEW,
+    OLD,
+    STUDY,
+    UNCORRECTED,
+    VIEW,
+    Selection,
+    default_pair,
 )  # fmt: skip
 
 __all__ = [
