@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audit_core import policies
+from audit_core import policies, release
 from audit_core.codec import CodecError, encode
 from audit_core.errors import InputError, Problem
 from audit_core.model import State
@@ -22,6 +22,7 @@ from audit_core.normalize import RULES
 from audit_core.policies import PLAIN, Policy
 from audit_core.prompts import ANSWER_PROMPTS
 from audit_core.protocol import DECIMAL, KERNELS, STUDY_ID, Judge, Protocol, Rule, contradictions
+from audit_core.release import ReleaseRule
 from audit_core.rules.outcome import edited
 from audit_core.rules.phrases import usable
 from audit_core.sources import ENGINES, RETRIEVERS, VARIABLE, Parent, Search, columns, is_origin, search
@@ -361,6 +362,7 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         level=get("estimation", "level", lambda v: _text(v) and bool(DECIMAL.fullmatch(v)) and 0 < Fraction(v) < 1,
                   "decimal text between 0 and 1", "0.95"),
         decision=rule, outcomes=edited(own, held_back, shipped=shipped),
+        release=_release(reader, KERNELS[judging.adapter != "none"], rule),
     )  # fmt: skip
     collection = Collection(
         questions=get("questions", "file", _name, "a file", "", need=True),
@@ -380,6 +382,8 @@ def _parse(reader: _Reader) -> tuple[Protocol, Collection]:
         second=second, share=share, outcome_judge=outcome_judge, aspects=aspects,
         policies=held,
     )  # fmt: skip
+    if protocol.release and protocol.release.em_loss and not (collection.gold or parent):
+        reader.fault("em_loss needs gold", "a file in [gold]", "none", "[release]")
     return protocol, collection
 
 
@@ -537,6 +541,35 @@ def _decision(reader: _Reader, judge: str) -> Rule | None:
         )
         return None
     return Rule(margin, tuple(kernels))
+
+
+def _release(reader: _Reader, kernel: str, decision: Rule | None) -> ReleaseRule | None:
+    if "release" not in reader.document:
+        return None
+    table = reader.document["release"]
+    reader.known["release"] = set(table) if isinstance(table, dict) else set()  # its own reader knows its keys
+    return release.read(table, kernel, decision.margin if decision else None, reader.fault)
+
+
+def release_of(path: Path, protocol: Protocol) -> ReleaseRule:
+    """The release rule of a TOML file that holds ``[release]`` and nothing else, for a study that exists.
+
+    Args:
+        path: The file.
+        protocol: Of the study; its kernel and margin stand where the file names none.
+
+    Raises:
+        InputError: The file cannot be read, or anything in it is wrong or does not fit the study.
+    """
+    reader = _Reader(_document(path))
+    reader.document.setdefault("release", {})
+    found = _release(reader, protocol.main_kernel, protocol.decision)
+    reader.leftovers()
+    if not reader.faults:
+        reader.faults += contradictions(replace(protocol, release=found))
+    if reader.faults or found is None:
+        raise InputError([replace(fault, action="Correct the file of the rule.") for fault in reader.faults])
+    return found
 
 
 def to_record(collection: Collection) -> dict[str, Any]:

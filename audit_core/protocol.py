@@ -9,10 +9,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from audit_core import release
 from audit_core.codec import CodecError, Field, Record, check_fields, from_state
 from audit_core.errors import InputError, Problem
 from audit_core.model import Origin, State
 from audit_core.normalize import RULES
+from audit_core.release import ReleaseRule
 from audit_core.rules.outcome import OUTCOME_RULES, OutcomeRule
 
 STUDY_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
@@ -90,6 +92,7 @@ class Protocol:
         sources: Files of an import.
         parent: Study whose questions this one repeats.
         outcomes: Which answers count as partial or refused; the shipped texts where a study names none.
+        release: What must hold before the new state may go out; None where nothing was fixed.
     """
 
     study_id: str
@@ -113,6 +116,7 @@ class Protocol:
     sources: tuple[Source, ...] = field(default=())
     parent: str | None = None
     outcomes: OutcomeRule | None = None
+    release: ReleaseRule | None = None
 
     @property
     def outcome_rule(self) -> OutcomeRule:
@@ -198,6 +202,7 @@ _FIELDS: dict[str, Field] = {
     "sources": (_is_list, "a list of files", True),
     "parent": (lambda v: v is None or _is_text(v), "a study id or null", True),
     "outcomes": (lambda v: type(v) is dict, "an object", False),
+    "release": (lambda v: type(v) is dict, "an object", False),
 }
 _OUTCOMES: dict[str, Field] = {
     "rule": (lambda v: v in OUTCOME_RULES, "one of " + ", ".join(OUTCOME_RULES), True),
@@ -268,6 +273,7 @@ def to_record(protocol: Protocol) -> Record:
         "sources": [{"name": s.name, "sha256": s.sha256, "size": s.size} for s in protocol.sources],
         "parent": protocol.parent,
         **({} if protocol.outcomes is None else {"outcomes": _outcomes_record(protocol.outcomes)}),
+        **({} if protocol.release is None else {"release": release.to_record(protocol.release)}),
     }
 
 
@@ -312,6 +318,7 @@ def from_record(record: Any) -> Protocol:
             sources=sources,
             parent=record["parent"],
             outcomes=_outcomes(record.get("outcomes")),
+            release=release.from_record(record["release"]) if "release" in record else None,
         )
     except CodecError as error:
         raise InputError(
@@ -361,6 +368,10 @@ def contradictions(protocol: Protocol) -> list[Problem]:
             fault("the decision needs a kernel that the study lacks", ", ".join(protocol.kernels), ", ".join(missing))
         if not protocol.endpoints:
             fault("the decision needs endpoints", "[old, new]", "none")
+    if protocol.release:
+        margin = protocol.decision.margin if protocol.decision else None
+        for what, expected, found in protocol.release.contradictions(protocol.kernels, protocol.endpoints, margin):
+            fault(what, expected, found)
     return faults
 
 

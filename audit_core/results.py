@@ -12,7 +12,7 @@ import numpy as np
 from audit_core import __version__
 from audit_core.codec import INT_LIMIT, Record
 from audit_core.errors import InputError, Problem
-from audit_core.estimators import bootstrap, churn, refusals, stream
+from audit_core.estimators import bootstrap, churn, limits, refusals, stream
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.catalogue import judge_estimates, ladder_estimates, state_estimates
 from audit_core.estimators.gate import Condition, Outcome, decide
@@ -126,6 +126,26 @@ def decision_of(protocol: Protocol, estimates: Iterable[Estimate]) -> tuple[Outc
     return decide(Fraction(rule.margin), churn_of("exact").value, lower, excluded)
 
 
+def release_of(protocol: Protocol, answers: Answers, estimates: Iterable[Estimate]) -> Record | None:
+    """What the ledgers alone say about the release rule, as it is stored; None where the protocol has no rule."""
+    rule, endpoints = protocol.release, protocol.endpoints
+    if rule is None or endpoints is None:
+        return None
+    named = {estimate.name: estimate for estimate in estimates}
+    found, used = limits.conditions(rule, answers, *endpoints, settings_of(protocol), named)
+    return {
+        "conditions": [{"name": c.name, "met": c.met, "sentence": c.sentence} for c in found],
+        "limits": [
+            {
+                **{name: str(getattr(limit, name)) for name in ("name", "value", "lower", "upper", "level")},
+                "population": limit.population,
+                "excluded": limit.excluded,
+            }
+            for limit in used
+        ],
+    }
+
+
 def draw_stream(protocol: Protocol, answers: Answers) -> Record | None:
     """Bounds of excess churn from the locked stream of draws, with the digest of the sums; None without endpoints.
 
@@ -175,6 +195,7 @@ def compute(protocol: Protocol, answers: Answers, progress: Progress = lambda _:
         )
     estimates = estimate_all(protocol, answers, progress)
     decided = decision_of(protocol, estimates)
+    release = release_of(protocol, answers, estimates)
     progress("draws")
     return {
         "v": 1,
@@ -183,6 +204,7 @@ def compute(protocol: Protocol, answers: Answers, progress: Progress = lambda _:
         "tool": {"name": "snapshot-audit", "version": __version__},
         "estimates": [to_record(estimate) for estimate in estimates],
         "decision": None if decided is None else decision_record(*decided),
+        **({} if release is None else {"release": release}),
         "stream": draw_stream(protocol, answers),
     }
 

@@ -87,7 +87,7 @@ def estimate(arguments: argparse.Namespace) -> Result:
     elif stored is None:
         study.close_results(record, now())
         state = "written and locked"
-    elif not faults and all(stored.get(key) == record[key] for key in ("decision", "stream")):
+    elif not faults and all(stored.get(key) == record.get(key) for key in ("decision", "release", "stream")):
         state = "locked before; recomputed and equal"
         state += f"; {len(newer)} newer ones are not locked with it" if newer else ""
     else:

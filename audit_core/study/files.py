@@ -70,6 +70,7 @@ RESULTS_FIELDS: dict[str, Field] = {
     "tool": (lambda v: type(v) is dict, "an object", True),
     "estimates": (lambda v: type(v) is list and all(type(e) is dict for e in v), "a list of objects", True),
     "decision": (lambda v: v is None or type(v) is dict, "an object or null", True),
+    "release": (lambda v: type(v) is dict, "an object", False),
     "stream": (lambda v: v is None or type(v) is dict, "an object or null", True),
 }
 

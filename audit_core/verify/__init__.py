@@ -112,10 +112,14 @@ class _Verifier(ProbeChecks):
         self._compare_estimates(stored, made)
         if stored.get("decision") != made["decision"]:
             self._fail("C16", f"Stored {_outcome(stored)}, recomputed {_outcome(made)}.")
+        if stored.get("release") != made.get("release"):
+            self._fail("C16", "What the ledgers say about the release rule is not what is stored.")
+        fixed = made["decision"] or made.get("release")
+        words = _outcome(made) + ("; the release rule's conditions on numbers." if made.get("release") else ".")
         self._set(
             "C16",
-            "passed" if made["decision"] else "could not check",
-            _outcome(made) if made["decision"] else "The protocol fixed no decision.",
+            "passed" if fixed else "could not check",
+            words if made.get("release") else _outcome(made) if fixed else "The protocol fixed no decision.",
         )
         if stored.get("stream") != made["stream"]:
             self._fail("C17", "The digest or bounds of the draws differ from the recomputed stream.")
