@@ -31,7 +31,8 @@ def settings_of(protocol: Protocol) -> Settings:
     def status(kind: str, role: str) -> EstimateStatus:
         if protocol.origin == "imported":
             return "exploratory"
-        if kind == "churn" and role == "endpoints" and protocol.decision is not None:
+        decides = protocol.decision is not None or (protocol.release is not None and protocol.release.tolerance)
+        if kind == "churn" and role == "endpoints" and decides:
             return "confirmatory"
         return "post-hoc" if kind == "flips" else "supportive"
 

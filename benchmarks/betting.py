@@ -80,7 +80,9 @@ def written(rows: list[str], samples: int = SAMPLES) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.betting", description=__doc__)
-    parser.add_argument("--samples", type=int, default=SAMPLES, help="a row (default: %(default)s; fewer write nothing)")
+    parser.add_argument(
+        "--samples", type=int, default=SAMPLES, help="a row (default: %(default)s; fewer write nothing)"
+    )
     samples = parser.parse_args().samples
     text = written(measure(lambda what: print(what, file=sys.stderr, flush=True), samples), samples)
     print(text)

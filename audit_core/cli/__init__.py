@@ -1,6 +1,6 @@
 """The command line: one thin command per step. Facts go to stdout, messages and progress to stderr.
 
-Exit codes: 0 done; 1 a check failed; 2 usage or bad input; 3 disk or network; 4 could not be measured.
+Exit codes: 0 done; 1 a check or the gate failed; 2 usage or bad input; 3 disk or network; 4 could not be measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, exporting, judging, nulls, reviewing, team
+from audit_core.cli import collecting, commands, exporting, gating, judging, nulls, reviewing, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -146,6 +146,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("second", metavar="SECOND")
     sub.add_argument("--old", help="old state (default: the first study's endpoints)")
     sub.add_argument("--new", help="new state")
+
+    gating.add_arguments(command("gate", gating.gate, gating.HELP))
 
     nulls.add_arguments(command("aa", nulls.aa, nulls.HELP))
 

@@ -120,7 +120,7 @@ def export(arguments: argparse.Namespace) -> Result:
     from audit_core.reviews import events
     from audit_core.reviews.export import as_csv, as_jsonl
 
-    fold, study_id, wanted = _fold(arguments.reviews), arguments.study_id, arguments.format
+    fold, study_id, wanted = fold_of(arguments.reviews), arguments.study_id, arguments.format
     if wanted == "events":
         data = b"".join(map(events.line, fold.trail))
         return _written(arguments.out, data, f"{len(fold.trail)} events of all studies, because their chain is one")
@@ -237,7 +237,7 @@ def signoff(arguments: argparse.Namespace) -> Result:
     from audit_core.reviews.signoff import decisions, read
     from audit_core.reviews.store import ReviewStore
 
-    store, fold = ReviewStore(arguments.reviews), _fold(arguments.reviews)
+    store, fold = ReviewStore(arguments.reviews), fold_of(arguments.reviews)
     pairs = list(dict.fromkeys(e.pair for e in fold.of_kind(arguments.study_id, "signoff")))
     if not pairs:
         raise InputError(Problem("this study has no release decision", "a sign-off", "none", arguments.study_id,
@@ -263,7 +263,7 @@ def _told(events: Sequence[Any]) -> list[str]:
     return lines + ([f"  … and {len(events) - 20} more"] if len(events) > 20 else [])
 
 
-def _fold(path: Path) -> Fold:
+def fold_of(path: Path) -> Fold:
     """What stands, read without changing anything."""
     from audit_core.reviews.events import FIRST
     from audit_core.reviews.fold import Fold

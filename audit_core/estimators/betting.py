@@ -1,7 +1,7 @@
-"""One-sided limits of a bounded mean by betting: Waudby-Smith and Ramdas, *Estimating means of bounded random
-variables by betting*, JRSS B 86 (2024).
+"""One-sided limits of a bounded mean by betting, for any distribution and any number of questions.
 
-For values X_t in [0, 1] and a candidate mean m, somebody who bets against "the mean is at least m" has the capital
+Source: Waudby-Smith and Ramdas, *Estimating means of bounded random variables by betting*, JRSS B 86 (2024). For
+values X_t in [0, 1] and a candidate mean m, somebody who bets against "the mean is at least m" has the capital
 K_t(m) = Π (1 − λ_t(m) (X_t − m)), where λ_t is fixed before X_t is seen. If the mean is at least m, K is a
 supermartingale, so it ever reaches 1/α with probability at most α (Ville), whatever the distribution and the number of
 questions. The upper limit is the least m that is refused: K_t(m) ≥ 1/α for some t. Unlike a bootstrap it needs no
@@ -70,7 +70,7 @@ def upper(values: Ints, denominator: int, low: int | Fraction, high: int | Fract
     def refused(candidate: int) -> bool:
         m = float((Fraction(candidate, RESOLUTION) - low) / width)
         stake = np.minimum(bets, _MOST / (1 - m))
-        with np.errstate(over="ignore", under="ignore"):  # all factors are positive: endless capital refuses, none keeps
+        with np.errstate(over="ignore", under="ignore"):  # endless capital refuses, none keeps
             return bool(np.multiply.accumulate(1 - stake * (x - m)).max() >= wanted)
 
     kept, first = floor(low * RESOLUTION), ceil(high * RESOLUTION)

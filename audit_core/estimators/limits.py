@@ -91,9 +91,7 @@ def conditions(
     return found, used
 
 
-def _churn(
-    kernel: str, answers: Answers, estimate: Estimate, old: str, new: str, settings: Settings
-) -> Limits | None:
+def _churn(kernel: str, answers: Answers, estimate: Estimate, old: str, new: str, settings: Settings) -> Limits | None:
     if estimate.lower is None:
         return None
     contrast = churn.contrast(answers.kernel(kernel), answers.repeats, answers.index(old), answers.index(new))

@@ -114,12 +114,10 @@ class _Verifier(ProbeChecks):
             self._fail("C16", f"Stored {_outcome(stored)}, recomputed {_outcome(made)}.")
         if stored.get("release") != made.get("release"):
             self._fail("C16", "What the ledgers say about the release rule is not what is stored.")
-        fixed = made["decision"] or made.get("release")
-        words = _outcome(made) + ("; the release rule's conditions on numbers." if made.get("release") else ".")
+        fixed = [_outcome(made)] if made["decision"] else []
+        fixed += ["what the ledgers say about the release rule"] if "release" in made else []
         self._set(
-            "C16",
-            "passed" if fixed else "could not check",
-            words if made.get("release") else _outcome(made) if fixed else "The protocol fixed no decision.",
+            "C16", "passed" if fixed else "could not check", "; ".join(fixed) or "The protocol fixed no decision."
         )
         if stored.get("stream") != made["stream"]:
             self._fail("C17", "The digest or bounds of the draws differ from the recomputed stream.")

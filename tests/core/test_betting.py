@@ -1,4 +1,4 @@
-"""The betting limits: against plain loops in decimal arithmetic, exact miss rates by enumeration, and their promises."""
+"""The betting limits: against plain loops in decimals, exact miss rates by enumeration, their promises."""
 
 from __future__ import annotations
 
@@ -130,5 +130,7 @@ def test_the_order_is_that_of_the_ids_and_the_seed(ids: list[str], seed: str, dr
     shuffled = draw.sample(ids, len(ids))
     first = [ids[i] for i in betting.order_of(ids, seed)]
     assert first == [shuffled[i] for i in betting.order_of(shuffled, seed)]
-    digest = {q: hashlib.sha256(f"sca-betting/1\0{seed}\0{q}".encode("utf-8", "surrogatepass")).hexdigest() for q in ids}
+    digest = {
+        q: hashlib.sha256(f"sca-betting/1\0{seed}\0{q}".encode("utf-8", "surrogatepass")).hexdigest() for q in ids
+    }
     assert first == sorted(ids, key=digest.__getitem__)

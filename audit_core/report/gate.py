@@ -1,0 +1,235 @@
+"""The release rule's outcome: what the ledgers say, as locked, and what people said, as it stands now.
+
+`release_outcome` is the only place where it is decided; the command ``gate``, the page Summary and reports all ask it.
+An intersection: one condition that is not met decides, then one that is open; no slice and no other estimate has a say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from audit_core.codec import Record
+from audit_core.errors import AuditError
+from audit_core.estimators.gate import Condition, points
+from audit_core.release import ReleaseRule
+from audit_core.reviews import signed
+from audit_core.reviews.events import DECISIONS, Event
+from audit_core.reviews.fold import Fold, Pair, progress
+from audit_core.reviews.signoff import Signed, decisions, outdated
+
+Outcome = Literal["met", "not met", "cannot be decided"]
+WORDS: dict[bool | None, Outcome] = {True: "met", False: "not met", None: "cannot be decided"}
+TITLES = {
+    "churn": "Excess churn",
+    "em_loss": "Loss of exact match",
+    "refusal_gain": "Rise of refusals",
+    "every_flip_reviewed": "Every flip reviewed",
+    "no_open_high_impact_regression": "No open high-impact regression",
+    "signoff": "Sign-off",
+}
+"""Conditions in words, by name."""
+UNSEEN = "no verdicts can be read. Review in Triage, or name the store with --reviews."
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A study's side of the rule, which does not change when people judge.
+
+    Attributes:
+        bundle: SHA-256 of the protocol's lock.
+        pair: The endpoints.
+        locks: Gate and id of every lock, in order.
+        flips: Ids of the repeat-stable flips under the rule's kernel; None where they cannot be measured.
+        release: What the ledgers say, as `results.release_of` gives it.
+        rows: Estimates by name, as `results.as_row` or the read model gives them.
+    """
+
+    study_id: str
+    bundle: str
+    pair: Pair
+    locks: Sequence[tuple[str, str]]
+    flips: Sequence[str] | None
+    release: Record
+    rows: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What people said.
+
+    Attributes:
+        fold: What stands.
+        proof: Reads the file of a sign-off; raises where it is missing or was changed.
+    """
+
+    fold: Fold
+    proof: Callable[[Signed], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One of the numbers that are always shown together."""
+
+    name: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOutcome:
+    """What came of a release rule.
+
+    Attributes:
+        outcome: ``met``, ``not met`` or ``cannot be decided``.
+        conditions: In the order of the rule.
+        numbers: Cross agreement, excess churn and repeat-stable flips, of the rule's kernel.
+    """
+
+    outcome: Outcome
+    conditions: tuple[Condition, ...]
+    numbers: tuple[Number, ...]
+
+    @property
+    def headline(self) -> str:
+        """The outcome as one sentence."""
+        every, met = len(self.conditions), dict.fromkeys(WORDS.values(), 0)
+        for condition in self.conditions:
+            met[WORDS[condition.met]] += 1
+        if self.outcome == "met":
+            return f"Release rule met: {'the condition holds' if every == 1 else f'all {every} conditions hold'}."
+        number = met[self.outcome]
+        words = {"not met": ("does not hold", "do not hold"), "cannot be decided": ("is open", "are open")}
+        one, more = words[self.outcome]
+        return f"Release rule {self.outcome}: {number} of {every} conditions {one if number == 1 else more}."
+
+
+def release_outcome(rule: ReleaseRule, study: Audited, desk: Desk | None) -> ReleaseOutcome:
+    """Decide a release rule.
+
+    Args:
+        rule: The protocol's, or the one of a file.
+        study: The audited study.
+        desk: What people said; None where no store can be read.
+    """
+    numeric = [Condition(c["name"], c["met"], c["sentence"]) for c in study.release["conditions"]]
+    people = {"every_flip_reviewed": _reviewed, "no_open_high_impact_regression": _regressions, "signoff": _signed}
+    conditions = (*numeric, *(ask(rule, study, desk) for name, ask in people.items() if getattr(rule, name)))
+    met = [condition.met for condition in conditions]
+    outcome = WORDS[False if False in met else None if None in met else True]
+    return ReleaseOutcome(outcome, conditions, _numbers(rule, study))
+
+
+def _reviewed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:
+    name = "every_flip_reviewed"
+    if study.flips is None:
+        return Condition(name, None, "Not decided: repeat-stable flips cannot be measured here.")
+    if not study.flips:
+        return Condition(name, True, "There is no repeat-stable flip to review.")
+    if desk is None:
+        return Condition(name, None, f"Not decided: {UNSEEN}")
+    found = progress(desk.fold, study.study_id, study.flips, study.pair, rule.needed)
+    counts = "a verdict that counts" if rule.needed == 1 else f"{rule.needed} verdicts that agree, or a ruling"
+    text = f"{found.reviewed:,} of {found.total:,} repeat-stable flips have {counts}"
+    if not found.unreviewed:
+        return Condition(name, True, f"{text}.")
+    disputed = f", {found.disputed:,} of them disputed" if found.disputed else ""
+    return Condition(name, False, f"{text}; {found.unreviewed:,} {_are(found.unreviewed)} open{disputed}.")
+
+
+def _regressions(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:
+    """Over all questions of the pair that anyone judged, not the flips alone; who is silent has not said "none"."""
+    name = "no_open_high_impact_regression"
+    if desk is None:
+        return Condition(name, None, f"Not decided: {UNSEEN}")
+    high, unclear, judged = 0, 0, 0
+    for question in desk.fold.questions(study.study_id, study.pair):
+        review = desk.fold.review(study.study_id, question, study.pair)
+        counted = review.outcome(rule.needed)
+        said: tuple[Event, ...] = (counted,) if counted else (*review.verdicts, *filter(None, [review.ruling]))
+        impacts = {event.impact for event in said if event.verdict == "regression"}
+        judged += bool(said)
+        high += "high" in impacts
+        unclear += None in impacts
+    if high:
+        text = f"{high:,} high-impact {'regression is' if high == 1 else 'regressions are'} open."
+        return Condition(name, False, text)
+    if study.flips is None:
+        return Condition(name, None, "Not decided: repeat-stable flips cannot be measured here.")
+    silent = progress(desk.fold, study.study_id, study.flips, study.pair, rule.needed).unreviewed
+    if silent:
+        text = f"{silent:,} of {len(study.flips):,} repeat-stable flips {'has' if silent == 1 else 'have'} no verdict"
+        return Condition(name, None, f"Not decided: none is known, but {text} that counts.")
+    if unclear:
+        text = f"{unclear:,} {'regression has' if unclear == 1 else 'regressions have'} no impact. Say it in Triage."
+        return Condition(name, None, f"Not decided: {text}")
+    return Condition(name, True, f"None among the {judged:,} questions with a verdict.")
+
+
+def _signed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:
+    name = "signoff"
+    if desk is None:
+        return Condition(name, None, f"Not decided: {UNSEEN}")
+    found = [d for d in decisions(desk.fold, study.study_id, study.pair) if d.event.kind == "signoff"]
+    if not found:
+        return Condition(name, False, "Nobody has signed a release decision on this pair of states.")
+    decision = found[0]
+    text = f"{DECISIONS[str(decision.event.verdict)]} was signed on {decision.event.at[:10]}"
+    now = signed.screen(
+        desk.fold, {"study_id": study.study_id, "bundle": study.bundle, "verified": "passed"}, study.pair, rule.kernel,
+        locks=study.locks, estimates=(), flips=study.flips or (), rule=None, needed=rule.needed,
+    )  # fmt: skip
+    if since := outdated(decision, now, desk.fold):
+        return Condition(name, False, f"{text} and is outdated. {' '.join(since)}")
+    if decision.event.verdict == "hold":
+        return Condition(name, False, f"{text}.")
+    try:
+        desk.proof(decision)
+    except AuditError as error:
+        return Condition(name, None, f"Not decided: {text}, but {error.problems[0]}")
+    if decision.event.verdict == "conditions":
+        conditions = " ".join(decision.content["conditions"].split())
+        return Condition(name, True, f"{text}. Its conditions, which no gate can check: “{conditions}”.")
+    return Condition(name, True, f"{text}, and nothing has changed since.")
+
+
+def _numbers(rule: ReleaseRule, study: Audited) -> tuple[Number, ...]:
+    at, kernel = f"[{rule.kernel}]@{study.pair[0]}-{study.pair[1]}", rule.kernel
+    across, within, excess, flips = (
+        study.rows.get(f"{measure}{at}")
+        for measure in ("cross_agreement", "baseline_agreement", "excess_churn", "repeat_stable_flips")
+    )
+    limits = {limit["name"]: limit for limit in study.release["limits"]}.get(f"excess_churn{at}")
+    value, baseline = _value(excess), _value(within)
+    agree = _text(_value(across), " %")
+    agree += f" (repeats of one state: {_text(baseline, ' %')})" if baseline is not None else ""
+    moved = _text(value, " pp")
+    if value is not None and limits:
+        low, high = (points(Fraction(limits[side])) for side in ("lower", "upper"))
+        moved += f", lower limit {low} pp, upper limit {high} pp"
+    elif value is not None and excess and excess["lower"] is not None:
+        moved += f", lower limit {points(Fraction(repr(excess['lower'])))} pp"
+    count = "not measurable"
+    if flips and flips["numerator"] is not None:
+        count = f"{flips['numerator']:,} of {flips['denominator']:,} questions"
+    return (
+        Number(f"cross_agreement{at}", f"Agree across states ({kernel})", agree),
+        Number(f"excess_churn{at}", f"Excess churn ({kernel})", moved),
+        Number(f"repeat_stable_flips{at}", f"Repeat-stable flips ({kernel})", count),
+    )
+
+
+def _value(row: Mapping[str, Any] | None) -> Fraction | None:
+    if row is None or row["value"] is None:
+        return None
+    return Fraction(row["numerator"], row["denominator"]) if row["denominator"] else Fraction(repr(row["value"]))
+
+
+def _text(value: Fraction | None, unit: str) -> str:
+    return "not measurable" if value is None else points(value) + unit
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
