@@ -146,17 +146,17 @@ def _condition(
     if met and found.alike and name == "churn":
         # equal contrasts show no spread to judge by: answers that never vary may be no repeats at all
         return Condition(name, None, f"Not decided: {what} in every question, so there is no spread to judge by.")
-    upper = f"its {_level(found)} upper limit {_apart(found.upper, tolerance)} pp"
-    lower = f"its {_level(found)} lower limit {points(found.lower)} pp"
+    upper = f"{_level(found)} upper bound {_apart(found.upper, tolerance)} pp"
+    lower = f"{_level(found)} lower bound {points(found.lower)} pp"
     if met:
-        text = f"{what}; {upper} is below the tolerated {points(tolerance)} pp."
+        text = f"{what}; its {upper} is below the tolerated {points(tolerance)} pp."
         return Condition(name, True, _sentence(name, "Compatible", text))
     if met is False:
-        text = f"{what}, at least {points(margin)} pp, and {lower} is above 0."
+        text = f"{what}, at least {points(margin)} pp, and its {lower} is above 0."
         return Condition(name, False, _sentence(name, "Moved", text))
-    small = f"{lower} is not above 0" if found.lower <= 0 else f"it is below {points(margin)} pp"
-    text = f"{upper} is not below the tolerated {points(tolerance)} pp, and more than that is not established: {small}."
-    return Condition(name, None, f"Not decided: {what}; {text}")
+    small = f"its {lower} is not above 0" if found.lower <= 0 else f"the estimate is below {points(margin)} pp"
+    text = f"It may still be {points(tolerance)} pp or more ({upper}), but that it is has not been established: {small}."
+    return Condition(name, None, f"Not decided: {what}. {text}")
 
 
 def _sentence(name: str, word: str, text: str) -> str:

@@ -208,9 +208,9 @@ def _numbers(rule: ReleaseRule, study: Audited) -> tuple[Number, ...]:
     moved = _text(value, " pp")
     if value is not None and limits:
         low, high = (points(Fraction(limits[side])) for side in ("lower", "upper"))
-        moved += f", lower limit {low} pp, upper limit {high} pp"
+        moved += f", lower bound {low} pp, upper bound {high} pp"
     elif value is not None and excess and excess["lower"] is not None:
-        moved += f", lower limit {points(Fraction(repr(excess['lower'])))} pp"
+        moved += f", lower bound {points(Fraction(repr(excess['lower'])))} pp"
     count = "not measurable"
     if flips and flips["numerator"] is not None:
         count = f"{flips['numerator']:,} of {flips['denominator']:,} questions"

@@ -18,10 +18,11 @@ from audit_core.codec import decode, encode
 from audit_core.digests import sha256
 from audit_core.errors import GateError, InputError
 from audit_core.estimators.refusals import MEASURES
-from audit_core.results import estimate_study
+from audit_core.results import arrays_of, compute, estimate_study
 from audit_core.study import AUDIT, CELLS, GOLD, NONCE, PASSAGES, PRIMARY, QUESTIONS, Study, gold_seal
 from audit_core.verify import TITLES, verify
 from tests.support.relock import Records, relock, rewrite_results
+from tests.support.ruled import NUMBERS
 from tests.support.simulator import CREATED, StudySimulator
 
 NONCE_BYTES = b"n" * 32
@@ -31,7 +32,7 @@ NONCE_BYTES = b"n" * 32
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study in which every check can be made: second retrieval pass, sealed gold, results, decision."""
     path = tmp_path_factory.mktemp("original") / "study"
-    study = StudySimulator(questions=12, passages=True, noise=0.3).build(path)
+    study = StudySimulator(questions=12, passages=True, noise=0.3).build(path, release=NUMBERS)
     estimate_study(study, created=CREATED)
     seal = gold_seal(NONCE_BYTES, study.reader(GOLD))
     relock(path, _second_pass, protocol=lambda d: d.update(gold_commit=seal), extra={NONCE: NONCE_BYTES})
@@ -188,11 +189,37 @@ TABLE: dict[str, tuple[str, Callable[[Path], None]]] = {
             ),
         ),
     ),
+    "a condition of the release rule turned round": (
+        "C16",
+        lambda p: rewrite_results(p, lambda r: r["release"]["conditions"][0].update(met=True)),
+    ),
+    "an upper bound made smaller": (
+        "C16",
+        lambda p: rewrite_results(p, lambda r: r["release"]["limits"][0].update(upper="1/1000")),
+    ),
+    "what the ledgers say about the release rule is left out": (
+        "C16",
+        lambda p: rewrite_results(p, lambda r: r.pop("release")),
+    ),
+    "a release rule that the protocol does not have": (
+        "C16",
+        lambda p: (
+            relock(p, lambda _: None, protocol=lambda d: d.pop("release"), estimate=False, extra={NONCE: NONCE_BYTES})
+            or Study(p).close_results(_with_rule(p), CREATED)
+        ),
+    ),
     "other draws": (
         "C17",
         lambda p: rewrite_results(p, lambda r: r["stream"]["statistics"][0].update(sha256="c" * 64)),
     ),
 }
+
+
+def _with_rule(path: Path) -> Records:
+    """Results of a study without a rule, with one that somebody added."""
+    study = Study(path)
+    made = compute(study.protocol, arrays_of(study.protocol, study.dossiers()))
+    return {**made, "release": {"conditions": [], "limits": []}}
 
 
 def _append(path: Path, data: bytes) -> None:
