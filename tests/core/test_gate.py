@@ -57,7 +57,7 @@ def audited(path: Path, flips: object = ...) -> Audited:
 
 def test_what_nobody_said(ask: Ask) -> None:
     found = ask()
-    assert found["every_flip_reviewed"] == (False, "0 of 5 repeat-stable flips have a verdict that counts; 5 are open.")
+    assert found["every_flip_reviewed"] == (False, "0 of 6 repeat-stable flips have a verdict that counts; 6 are open.")
     assert found["no_open_high_impact_regression"][0] is None, "silence is no verdict"
     assert found["signoff"] == (False, "Nobody has signed a release decision on this pair of states.")
 
@@ -67,7 +67,7 @@ def test_all_reviewed_and_signed(ask: Ask, study: Path, store: ReviewStore) -> N
     signs(study, store)
     found = ask()
     assert [met for met, _ in found.values()] == [True, True, True]
-    assert found["no_open_high_impact_regression"][1] == "None among the 5 questions with a verdict."
+    assert found["no_open_high_impact_regression"][1] == "None among the 6 questions with a verdict."
     assert found["signoff"][1] == "Ship was signed on 2026-11-30, and nothing has changed since."
 
 
@@ -84,13 +84,13 @@ def test_a_high_impact_regression_is_open_on_any_question_and_until_it_is_settle
     assert ask()[name][0] is False, "a dispute does not close it"
     base = store.fold().newest("ruled", outside, screen.pair)
     give(store, screen, outside, "dee", "both_acceptable", "ruling", kind="adjudicate", base_event=base)
-    assert ask()[name] == (True, "None among the 6 questions with a verdict.")
+    assert ask()[name] == (True, "None among the 7 questions with a verdict.")
 
 
 def test_a_regression_without_impact_is_not_known_to_be_low(ask: Ask, study: Path, store: ReviewStore) -> None:
     review(study, store, "regression")
     name = "no_open_high_impact_regression"
-    assert ask()[name] == (None, "Not decided: 5 regressions have no impact. Say it in Triage.")
+    assert ask()[name] == (None, "Not decided: 6 regressions have no impact. Say it in Triage.")
     review(study, store, "regression", impact="medium")
     assert ask()[name][0] is True
 
@@ -99,7 +99,7 @@ def test_needed_counts_independent_verdicts(ask: Ask, study: Path, store: Review
     review(study, store)
     found = ask(replace(PEOPLE, needed=2))
     assert found["every_flip_reviewed"][0] is False
-    assert "0 of 5 repeat-stable flips have 2 verdicts that agree, or a ruling" in found["every_flip_reviewed"][1]
+    assert "0 of 6 repeat-stable flips have 2 verdicts that agree, or a ruling" in found["every_flip_reviewed"][1]
     screen = screens(study, "semantic")(store.fold())
     for question in screen.flips:
         give(store, screen, question, "ben", "improvement" if question == screen.flips[0] else "both_acceptable")

@@ -228,8 +228,8 @@ def test_no_slice_and_no_second_judge_has_a_say(tags: list[str], labels: int, ho
 def test_the_percentile_bound_would_call_compatible_what_betting_does_not() -> None:
     """A rare flip: the bootstrap's upper bound is below the tolerance, the betting bound is not."""
     texts = {("q00000", "n7", r): "Answer new 0" for r in (1, 2)}
-    protocol, dossiers = simulated(questions=150, flips=0.0, noise=0.0, answers=texts)
-    values = np.array([1] + [0] * 149, np.int64)
+    protocol, dossiers = simulated(questions=120, flips=0.0, noise=0.0, answers=texts)
+    values = np.array([1] + [0] * 119, np.int64)
     found = bootstrap.of_mean(values, 1)
     assert found is not None
     assert found.quantile(1 - TAIL) < Fraction(3, 100)

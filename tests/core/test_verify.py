@@ -201,13 +201,7 @@ TABLE: dict[str, tuple[str, Callable[[Path], None]]] = {
         "C16",
         lambda p: rewrite_results(p, lambda r: r.pop("release")),
     ),
-    "a release rule that the protocol does not have": (
-        "C16",
-        lambda p: (
-            relock(p, lambda _: None, protocol=lambda d: d.pop("release"), estimate=False, extra={NONCE: NONCE_BYTES})
-            or Study(p).close_results(_with_rule(p), CREATED)
-        ),
-    ),
+    "a release rule that the protocol does not have": ("C16", lambda p: _with_a_rule(p)),
     "other draws": (
         "C17",
         lambda p: rewrite_results(p, lambda r: r["stream"]["statistics"][0].update(sha256="c" * 64)),
@@ -215,11 +209,13 @@ TABLE: dict[str, tuple[str, Callable[[Path], None]]] = {
 }
 
 
-def _with_rule(path: Path) -> Records:
-    """Results of a study without a rule, with one that somebody added."""
+def _with_a_rule(path: Path) -> None:
+    """A study whose protocol has no rule, with results that somebody gave one."""
+    extra = {NONCE: NONCE_BYTES}
+    relock(path, lambda _: None, protocol=lambda d: d.pop("release"), estimate=False, extra=extra)
     study = Study(path)
     made = compute(study.protocol, arrays_of(study.protocol, study.dossiers()))
-    return {**made, "release": {"conditions": [], "limits": []}}
+    study.close_results({**made, "release": {"conditions": [], "limits": []}}, CREATED)
 
 
 def _append(path: Path, data: bytes) -> None:
