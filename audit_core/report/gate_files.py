@@ -134,7 +134,7 @@ def markdown(gate: Gate) -> str:
 
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-_PLAIN = re.compile(r"[,;%'()\"]|(?<!w)\.|:(?=\s|$)|(?<=[^\W_])-(?=[^\W_])")
+_PLAIN = re.compile(r"[,;%'()\"]|(?<![wW])\.|:(?=\s|$)|(?<=[^\W_])-(?=[^\W_])")
 """Punctuation that starts nothing in CommonMark or in GitHub's additions, so that sentences stay readable;
 a full stop after a w may belong to an address without a scheme."""
 _JOINER = "\u2060"

@@ -147,8 +147,8 @@ def test_three_outcomes() -> None:
     assert met(*simulated(**FEW)) == {"churn": None, "em_loss": None, "refusal_gain": None}
 
 
-def expected(protocol: Protocol, dossiers: list[Dossier]) -> dict[str, bool | None]:
-    """From the definitions, by plain loops; limits by the public functions of `betting` on values ordered here."""
+def expected(protocol: Protocol, dossiers: list[Dossier]) -> dict[str, tuple[bool | None, Fraction, Fraction]]:
+    """Outcome, lower and upper bound of each condition, by plain loops; bounds by `betting` on values ordered here."""
     rule, (old, new) = protocol.release, protocol.endpoints or ("", "")
     assert rule is not None
     ordered = [dossiers[i] for i in betting.order_of([d.question.question_id for d in dossiers], protocol.seed)]
@@ -165,7 +165,7 @@ def expected(protocol: Protocol, dossiers: list[Dossier]) -> dict[str, bool | No
         "em_loss": [share(d, old, "em") - share(d, new, "em") for d in ordered],
         "refusal_gain": [share(d, new, "unknown") - share(d, old, "unknown") for d in ordered],
     }
-    out: dict[str, bool | None] = {}
+    out: dict[str, tuple[bool | None, Fraction, Fraction]] = {}
     for name, values in rows.items():
         exact = [value for value in values if value is not None]
         limit = Fraction(str(rule.tolerance if name == "churn" else getattr(rule, name)))
@@ -182,9 +182,10 @@ def expected(protocol: Protocol, dossiers: list[Dossier]) -> dict[str, bool | No
                     break
         mean = sum(exact, Fraction(0)) / len(exact)
         margin = Fraction(str(rule.margin)) if name == "churn" else limit
-        out[name] = True if upper < limit else False if lower > 0 and mean >= margin else None
-        if name == "churn" and out[name] and len(set(exact)) == 1:
-            out[name] = None
+        outcome = True if upper < limit else False if lower > 0 and mean >= margin else None
+        if name == "churn" and outcome and len(set(exact)) == 1:
+            outcome = None
+        out[name] = (outcome, lower, upper)
     return out
 
 
@@ -204,7 +205,11 @@ def test_conditions_are_those_of_an_oracle(
     texts = {(f"q{q:05d}", "n7", 1): "UNKNOWN" for q in range(0, questions, 3)} if seed % 2 else {}
     protocol, dossiers = simulated(rule, questions=questions, flips=flips, noise=noise, seed=seed, answers=texts)
     protocol = replace(protocol, decision=None)
-    assert met(protocol, dossiers) == expected(protocol, dossiers)
+    found = part(protocol, dossiers)
+    pairs = zip(found["conditions"], found["limits"], strict=True)
+    assert {c["name"]: (c["met"], Fraction(x["lower"]), Fraction(x["upper"])) for c, x in pairs} == expected(
+        protocol, dossiers
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -251,6 +256,7 @@ def test_limits_are_compared_as_fractions_because_doubles_cannot_tell_them_apart
     assert total > 0.3, "doubles are on the wrong side"
     assert three_ways(Fraction(0), Fraction(-1), Fraction(3, 10), Fraction("0.3"), Fraction("0.3")) is None
     assert three_ways(Fraction(3, 10), Fraction(1, 10), Fraction(1), Fraction("0.1"), Fraction("0.3")) is False
+    assert three_ways(Fraction(3, 10), Fraction(0), Fraction(1), Fraction("0.1"), Fraction("0.3")) is None
     near = Fraction("0.02") - Fraction(1, 10**30)
     assert three_ways(near, Fraction(1, 100), Fraction(1, 2), Fraction("0.01"), Fraction("0.02")) is None
     assert float(near) == 0.02, "doubles cannot tell the two"
