@@ -6,7 +6,7 @@ import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
@@ -53,7 +53,7 @@ def gate(arguments: argparse.Namespace) -> Result:
 
 
 def _decided(path: Path, arguments: argparse.Namespace) -> Gate:
-    from audit_core.report.gate import release_outcome
+    from audit_core.report.gate import audited, release_outcome
     from audit_core.report.gate_files import Gate
     from audit_core.study import Study
     from audit_core.verify import verify
@@ -70,7 +70,7 @@ def _decided(path: Path, arguments: argparse.Namespace) -> Gate:
     desk, where = _desk(path, arguments.reviews)
     if protocol.release.asks_people:
         basis += f" Verdicts: {where}." if desk else f" No verdicts: {where} does not exist."
-    outcome = release_outcome(protocol.release, _audited(study, protocol), desk)
+    outcome = release_outcome(protocol.release, audited(study, protocol), desk)
     return Gate(protocol.study_id, protocol.endpoints, study.chain[-1].sha256, basis, digest, outcome)
 
 
@@ -105,28 +105,6 @@ def _ruled(study: Study, file: Path | None) -> tuple[Protocol, str, str]:
         return protocol, f"The rule was fixed in the protocol before collection. {held}".strip(), digest
     basis = f"The rule was not fixed before collection: it is the one of the file, sha256 {digest}."
     return replace(protocol, release=given), basis, digest
-
-
-def _audited(study: Study, protocol: Protocol) -> Any:
-    """The study's side: as locked, or computed now where the rule came from a file."""
-    from audit_core import explore
-    from audit_core.report.gate import Audited
-    from audit_core.results import arrays_of, as_row, estimate_all, from_record, release_of
-
-    assert protocol.release is not None
-    assert protocol.endpoints is not None
-    stored, pair, kernel = study.results(), protocol.endpoints, protocol.release.kernel
-    answers = arrays_of(study.protocol, study.dossiers())
-    estimates = [from_record(e) for e in stored["estimates"]] if stored else estimate_all(study.protocol, answers)
-    release = stored["release"] if stored and study.protocol.release else release_of(protocol, answers, estimates)
-    rows = {estimate.name: as_row(estimate) for estimate in estimates}
-    flips = None
-    if rows[f"repeat_stable_flips[{kernel}]@{pair[0]}-{pair[1]}"]["numerator"] is not None:
-        found = explore.columns(answers, kernel, *pair)
-        flips = [q for q, flip in zip(found["question_id"], found["flip"], strict=True) if flip]
-    locks = [(lock.gate, lock.sha256) for lock in study.chain]
-    assert release is not None
-    return Audited(protocol.study_id, study.bundle, pair, locks, flips, release, rows)
 
 
 def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:

@@ -86,9 +86,9 @@ def study(path: Path, study_id: str) -> Row:
     """Everything about one study that is not per question.
 
     Returns:
-        The row of `study` with `kernels` and `protocol` and `decision` parsed, and `states` (list of rows in ladder
-        order, `settings` parsed), `pairs` (rows), `judges` (rows), `findings` (rows), `questions` (count), `has_gold`,
-        `has_evidence`, `has_texts` (of passages), `tags` (sorted list).
+        The row of `study` with `kernels`, `protocol`, `decision` and `release` parsed, and `states` (list of rows in
+        ladder order, `settings` parsed), `pairs` (rows), `judges` (rows), `findings` (rows), `questions` (count),
+        `has_gold`, `has_evidence`, `has_texts` (of passages), `tags` (sorted list).
 
     Raises:
         InputError: The study is not loaded.
@@ -107,7 +107,7 @@ def study(path: Path, study_id: str) -> Row:
             )
         row = found[0]
         key = row["study_key"]
-        for name in ("kernels", "protocol", "decision"):
+        for name in ("kernels", "protocol", "decision", "release"):
             row[name] = json.loads(row[name]) if row[name] else None
         row["states"] = rows(connection, "SELECT * FROM state WHERE study_key = ? ORDER BY position", key)
         for state in row["states"]:

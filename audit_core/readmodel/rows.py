@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlite_utils
 
-from audit_core.codec import dump
+from audit_core.codec import Record, dump
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
 from audit_core.estimators.refusals import MEASURES
@@ -19,7 +19,16 @@ from audit_core.explore import columns, outcome_columns
 from audit_core.model import CheckResult, Dossier, Estimate
 from audit_core.protocol import to_record
 from audit_core.readmodel.extras import excerpts, probed
-from audit_core.results import as_row, builder_of, decision_of, decision_record, estimate_all, from_record, newer
+from audit_core.results import (
+    as_row,
+    builder_of,
+    decision_of,
+    decision_record,
+    estimate_all,
+    from_record,
+    newer,
+    release_of,
+)
 from audit_core.study import PASSAGES, Study
 from audit_core.tensors import OUTCOMES, Answers, Taken
 
@@ -107,9 +116,10 @@ class Loader:
                     verified,
                     _json(to_record(p)),
                     None,
+                    None,
                 )
             ],
-            18,
+            19,
         )
         self._insert(
             "state",
@@ -351,7 +361,7 @@ class Loader:
         estimates = locked[0] if locked else estimate_all(self.protocol, answers)
         if not any(estimate.measure in MEASURES for estimate in estimates):
             estimates = estimates + newer(self.protocol, answers)
-        decided = locked[1] if locked else None
+        decided, release = locked[1:] if locked else (None, release_of(self.protocol, answers, estimates))
         if not locked:
             made = decision_of(self.protocol, estimates)
             decided = decision_record(*made) if made else None
@@ -383,17 +393,17 @@ class Loader:
                 )
             )
         self._insert("estimate", rows, 19)
-        if decided is not None:
-            self.connection.execute(
-                "UPDATE study SET decision = ? WHERE study_key = ?", (_json(decided), self.key)
-            )
+        for column, record in (("decision", decided), ("release", release)):
+            if record is not None:
+                self.connection.execute(f"UPDATE study SET {column} = ? WHERE study_key = ?", (_json(record), self.key))
 
-    def _locked(self) -> tuple[list[Estimate], dict[str, Any] | None] | None:
+    def _locked(self) -> tuple[list[Estimate], Record | None, Record | None] | None:
         try:
             record = self.study.results()
             if record is None:
                 return None
-            return [from_record(item) for item in record["estimates"]], record["decision"]
+            estimates = [from_record(item) for item in record["estimates"]]
+            return estimates, record["decision"], record.get("release")
         except (AuditError, KeyError, TypeError, ValueError):
             if self.study.trusted != "failed":
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 TABLES: dict[str, str] = {
     "study": """
@@ -10,7 +10,7 @@ TABLES: dict[str, str] = {
         provenance TEXT NOT NULL, generator TEXT NOT NULL, path TEXT NOT NULL, normalization TEXT NOT NULL,
         old_state TEXT, new_state TEXT, kernels TEXT NOT NULL, main_kernel TEXT NOT NULL, bundle TEXT NOT NULL,
         root_lock TEXT NOT NULL, locks INTEGER NOT NULL, verified TEXT NOT NULL, protocol TEXT NOT NULL,
-        decision TEXT""",
+        decision TEXT, release TEXT""",
     "state": """
         study_key INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, state TEXT NOT NULL,
         label TEXT NOT NULL, closed_book INTEGER NOT NULL, repeats INTEGER NOT NULL, settings TEXT NOT NULL,

@@ -14,11 +14,15 @@ from typing import Any, Literal
 from audit_core.codec import Record
 from audit_core.errors import AuditError
 from audit_core.estimators.gate import Condition, points
+from audit_core.explore import columns
+from audit_core.protocol import Protocol
 from audit_core.release import ReleaseRule
+from audit_core.results import arrays_of, as_row, estimate_all, from_record, release_of
 from audit_core.reviews import signed
 from audit_core.reviews.events import DECISIONS, Event
 from audit_core.reviews.fold import Fold, Pair, progress
 from audit_core.reviews.signoff import Signed, decisions, outdated
+from audit_core.study import Study
 
 Outcome = Literal["met", "not met", "cannot be decided"]
 WORDS: dict[bool | None, Outcome] = {True: "met", False: "not met", None: "cannot be decided"}
@@ -106,6 +110,30 @@ class ReleaseOutcome:
         return f"Release rule {self.outcome}: {number} of {every} conditions {one if number == 1 else more}."
 
 
+def audited(study: Study, protocol: Protocol) -> Audited:
+    """The study's side: as locked, or computed now where the rule is not the study's own.
+
+    Args:
+        study: Verified, with gold locked; results too where the rule is its own.
+        protocol: Of the study, with the rule to decide.
+    """
+    rule, pair = protocol.release, protocol.endpoints
+    assert rule is not None
+    assert pair is not None
+    stored = study.results()
+    answers = arrays_of(study.protocol, study.dossiers())
+    estimates = [from_record(e) for e in stored["estimates"]] if stored else estimate_all(study.protocol, answers)
+    release = stored["release"] if stored and study.protocol.release else release_of(protocol, answers, estimates)
+    assert release is not None
+    rows = {estimate.name: as_row(estimate) for estimate in estimates}
+    flips = None
+    if rows[f"repeat_stable_flips[{rule.kernel}]@{pair[0]}-{pair[1]}"]["numerator"] is not None:
+        found = columns(answers, rule.kernel, *pair)
+        flips = [q for q, flip in zip(found["question_id"], found["flip"], strict=True) if flip]
+    locks = [(lock.gate, lock.sha256) for lock in study.chain]
+    return Audited(protocol.study_id, study.bundle, pair, locks, flips, release, rows)
+
+
 def release_outcome(rule: ReleaseRule, study: Audited, desk: Desk | None) -> ReleaseOutcome:
     """Decide a release rule.
 
@@ -132,7 +160,7 @@ def _reviewed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition
         return Condition(name, None, f"Not decided: {UNSEEN}")
     found = progress(desk.fold, study.study_id, study.flips, study.pair, rule.needed)
     counts = "a verdict that counts" if rule.needed == 1 else f"{rule.needed} verdicts that agree, or a ruling"
-    text = f"{found.reviewed:,} of {found.total:,} repeat-stable flips have {counts}"
+    text = f"{found.reviewed:,} of {found.total:,} repeat-stable flips {_have(found.reviewed)} {counts}"
     if not found.unreviewed:
         return Condition(name, True, f"{text}.")
     disputed = f", {found.disputed:,} of them disputed" if found.disputed else ""
@@ -160,12 +188,12 @@ def _regressions(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condit
         return Condition(name, None, "Not decided: repeat-stable flips cannot be measured here.")
     silent = progress(desk.fold, study.study_id, study.flips, study.pair, rule.needed).unreviewed
     if silent:
-        text = f"{silent:,} of {len(study.flips):,} repeat-stable flips {'has' if silent == 1 else 'have'} no verdict"
+        text = f"{silent:,} of {len(study.flips):,} repeat-stable flips {_have(silent)} no verdict"
         return Condition(name, None, f"Not decided: none is known, but {text} that counts.")
     if unclear:
         text = f"{unclear:,} {'regression has' if unclear == 1 else 'regressions have'} no impact. Say it in Triage."
         return Condition(name, None, f"Not decided: {text}")
-    return Condition(name, True, f"None among the {judged:,} questions with a verdict.")
+    return Condition(name, True, f"None; {judged:,} {'question has' if judged == 1 else 'questions have'} a verdict.")
 
 
 def _signed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:
@@ -190,7 +218,7 @@ def _signed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:
     except AuditError as error:
         return Condition(name, None, f"Not decided: {text}, but {error.problems[0]}")
     if decision.event.verdict == "conditions":
-        conditions = " ".join(decision.content["conditions"].split())
+        conditions = " ".join(decision.content["conditions"].split()).removesuffix(".")
         return Condition(name, True, f"{text}. Its conditions, which no gate can check: “{conditions}”.")
     return Condition(name, True, f"{text}, and nothing has changed since.")
 
@@ -233,3 +261,7 @@ def _text(value: Fraction | None, unit: str) -> str:
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"

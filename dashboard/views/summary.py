@@ -11,7 +11,7 @@ from audit_core.estimators.refusals import alarms
 from dashboard import data, display, identity, people, sentences, state
 from dashboard.checking import checking
 from dashboard.comparison import Comparison, compare
-from dashboard.components import release
+from dashboard.components import release, release_rule
 from dashboard.display import Markup, card, plain
 from dashboard.figures.noise import Bar, noise_and_update
 from dashboard.numbers import UNDEFINED, bounds, brief, count, decimal, exact, percent, plural, points
@@ -42,6 +42,7 @@ def page() -> None:
         _sources(comparison)
     with right, st.container(border=True, height="stretch"):
         _review(comparison)
+    release_rule.section(comparison)
     release.section(comparison)
     display.section("What this does not show")
     display.block(
@@ -269,10 +270,11 @@ def _invisible(comparison: Comparison) -> str:
 def _rule(comparison: Comparison) -> None:
     rule = sentences.decision(comparison)
     if rule is None:
-        display.note(
-            "Release rule: none was fixed in advance for this pair of states, so nothing here confirms or "
-            "refutes a release."
-        )
+        if release_rule.fixed(comparison) is None:
+            display.note(
+                "Release rule: none was fixed in advance for this pair of states, so nothing here confirms or "
+                "refutes a release."
+            )
         return
     signs = {
         True: '<span class="ok">✓</span>',
@@ -290,7 +292,7 @@ def _rule(comparison: Comparison) -> None:
         display.note("The rule's outcome is not shown: it rests on data that failed a check.")
         return
     display.block(
-        f'<p class="small"><b>Rule fixed in the protocol: {plain(rule["outcome"])}</b>, {note}.</p>'
+        f'<p class="small"><b>Decision fixed in the protocol: {plain(rule["outcome"])}</b>, {note}.</p>'
         f'<ul class="plain">{listed}</ul>'
     )
 

@@ -67,7 +67,7 @@ def test_all_reviewed_and_signed(ask: Ask, study: Path, store: ReviewStore) -> N
     signs(study, store)
     found = ask()
     assert [met for met, _ in found.values()] == [True, True, True]
-    assert found["no_open_high_impact_regression"][1] == "None among the 6 questions with a verdict."
+    assert found["no_open_high_impact_regression"][1] == "None; 6 questions have a verdict."
     assert found["signoff"][1] == "Ship was signed on 2026-11-30, and nothing has changed since."
 
 
@@ -84,7 +84,7 @@ def test_a_high_impact_regression_is_open_on_any_question_and_until_it_is_settle
     assert ask()[name][0] is False, "a dispute does not close it"
     base = store.fold().newest("ruled", outside, screen.pair)
     give(store, screen, outside, "dee", "both_acceptable", "ruling", kind="adjudicate", base_event=base)
-    assert ask()[name] == (True, "None among the 7 questions with a verdict.")
+    assert ask()[name] == (True, "None; 7 questions have a verdict.")
 
 
 def test_a_regression_without_impact_is_not_known_to_be_low(ask: Ask, study: Path, store: ReviewStore) -> None:
@@ -114,7 +114,7 @@ def test_sign_offs(ask: Ask, study: Path, store: ReviewStore) -> None:
     signs(study, store, "conditions", "press-2")
     met, text = ask()["signoff"]
     assert met is True
-    assert text.endswith("Its conditions, which no gate can check: “Remove shard 7 first.”.")
+    assert text.endswith("Its conditions, which no gate can check: “Remove shard 7 first”.")
     screen = screens(study, "semantic")(store.fold())
     give(store, screen, screen.flips[0], "ann", "regression", impact="low")
     met, text = ask()["signoff"]
