@@ -84,6 +84,9 @@ def _ruled(study: Study, file: Path | None) -> tuple[Protocol, str, str]:
     from audit_core.collection import release_of
 
     protocol, name = study.protocol, study.protocol.study_id
+    if file and protocol.endpoints is None:
+        action = "Import the logs again and name the primary pair with --endpoints OLD,NEW."
+        raise InputError(Problem("a rule needs to know what is old and new", "endpoints", "none", name, action))
     given = release_of(file, protocol) if file else None
     if protocol.release is None and given is None:
         action = "Fix [release] in the next protocol before it is frozen, or name a file that holds it with --rule."

@@ -267,6 +267,7 @@ def test_help_of_every_command_fits_the_readme() -> None:
         "estimate",
         "explore",
         "compare",
+        "gate",
         "claims",
         "import table",
         "load",

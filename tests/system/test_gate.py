@@ -157,6 +157,14 @@ def test_bad_input(studies: Path, tmp_path: Path, capsys) -> None:
     assert "failed" not in json.dumps(run(capsys, studies / "moved")[1]["failed_checks"])
 
 
+def test_a_study_without_endpoints_is_told_what_to_do(tmp_path: Path, capsys) -> None:
+    StudySimulator(questions=4, study_id="pairs", labels=False).build(tmp_path / "pairs", endpoints=None)
+    (tmp_path / "rule.toml").write_text(RULE)
+    code, facts = run(capsys, tmp_path / "pairs", "--rule", "rule.toml")
+    assert (code, facts["errors"][0]["found"]) == (2, "none")
+    assert "--endpoints" in facts["errors"][0]["action"]
+
+
 def test_a_damaged_store_is_no_missing_one(studies: Path, tmp_path: Path, capsys) -> None:
     (tmp_path / "reviews.db").write_bytes(b"this is no database, whatever its name says\n" * 99)
     code, facts = run(capsys, studies / "calm", "--junit", "gate.xml")
@@ -294,3 +302,11 @@ def test_the_signoff_alone_can_be_asked_for(tmp_path: Path, capsys) -> None:
     assert run(capsys, study)[0] == 0
     signs(study, store, "hold", "second")
     assert run(capsys, study)[0] == 1
+
+
+def test_an_estimate_of_exactly_the_margin_has_moved(tmp_path: Path, capsys) -> None:
+    """The published exact churn of TriviaQA is exactly 3 pp; a sum of doubles is below and would leave it open."""
+    (tmp_path / "rule.toml").write_text('[release]\nkernel = "exact"\ntolerance = "0.01"\nmargin = "0.03"\n')
+    code, facts = run(capsys, "triviaqa-200", "--rule", "rule.toml")
+    assert (code, facts["conditions"][0]["met"]) == (1, False)
+    assert "is 3.00 pp, at least 3.00 pp" in facts["conditions"][0]["sentence"]
