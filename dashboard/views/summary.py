@@ -295,6 +295,8 @@ def _rule(comparison: Comparison) -> None:
         f'<p class="small"><b>Decision fixed in the protocol: {plain(rule["outcome"])}</b>, {note}.</p>'
         f'<ul class="plain">{listed}</ul>'
     )
+    if release_rule.fixed(comparison):
+        display.note("It asks whether churn is confirmed. About the release, the release rule below decides.")
 
 
 page()
