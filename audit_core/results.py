@@ -88,6 +88,20 @@ def newer(protocol: Protocol, answers: Answers) -> list[Estimate]:
     return _outcome_estimates(protocol, answers, settings)
 
 
+def complete(protocol: Protocol, answers: Answers, stored: Record | None) -> list[Estimate]:
+    """Every estimate of a study: the locked ones, then as exploratory those that are newer than the lock.
+
+    Args:
+        stored: Content of results.json; None computes all.
+    """
+    if stored is None:
+        return estimate_all(protocol, answers)
+    locked = [from_record(item) for item in stored["estimates"]]
+    if any(estimate.measure in refusals.MEASURES for estimate in locked):
+        return locked
+    return locked + newer(protocol, answers)
+
+
 def differences(stored: Record, made: Record) -> tuple[list[str], set[str]]:
     """What in stored estimates does not follow from the ledgers.
 
@@ -145,6 +159,16 @@ def release_of(protocol: Protocol, answers: Answers, estimates: Iterable[Estimat
             for limit in used
         ],
     }
+
+
+def decided_at(
+    protocol: Protocol, answers: Answers, estimates: list[Estimate], stored: Record | None
+) -> tuple[Record | None, Record | None]:
+    """Decision and release as they are locked, or computed where nothing is locked yet; None for what has no rule."""
+    if stored is not None:
+        return stored["decision"], stored.get("release")
+    made = decision_of(protocol, estimates)
+    return decision_record(*made) if made else None, release_of(protocol, answers, estimates)
 
 
 def draw_stream(protocol: Protocol, answers: Answers) -> Record | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from audit_core.printed import formatted
 from dashboard.comparison import Comparison
 from dashboard.markup import plain
-from dashboard.numbers import decimal, degenerate, exact, percent, points
+from dashboard.numbers import degenerate, exact
 from dashboard.selection import KERNELS
 
 Row = dict[str, Any]
@@ -33,9 +34,31 @@ class Verdict:
     lead: str
 
 
-def states(comparison: Comparison) -> str:
+class Ink:
+    """How numbers and texts of a study are written into a sentence: as they are.
+
+    A report writes each with its reference (`audit_core.printed`).
+    """
+
+    def number(self, row: Row, form: str, field: str = "value") -> str:
+        """A number of an estimate."""
+        return plain(formatted(row, field, form))
+
+    def text(self, text: str, *reference: str | int) -> str:
+        """A text of the study."""
+        return plain(text)
+
+    def state(self, name: str) -> str:
+        """The name of a state."""
+        return self.text(name, "state", name)
+
+
+INK = Ink()
+
+
+def states(comparison: Comparison, ink: Ink = INK) -> str:
     """``n1 to n7`` as markup."""
-    return f"{plain(comparison.selection.old)} to {plain(comparison.selection.new)}"
+    return f"{ink.state(comparison.selection.old)} to {ink.state(comparison.selection.new)}"
 
 
 def kernels(comparison: Comparison) -> list[str]:
@@ -55,11 +78,11 @@ def decision(comparison: Comparison) -> Row | None:
     return study["decision"] if endpoints == (comparison.selection.old, comparison.selection.new) else None
 
 
-def verdict(comparison: Comparison) -> Verdict:
+def verdict(comparison: Comparison, ink: Ink = INK) -> Verdict:
     """The one sentence of the Summary page."""
     found = {kernel: comparison.pair("excess_churn", kernel) for kernel in kernels(comparison)}
     measurable = {kernel: row for kernel, row in found.items() if exact(row) is not None}
-    step = states(comparison)
+    step = states(comparison, ink)
     rule = decision(comparison)
     if comparison.study["verified"] == "failed":
         return Verdict(
@@ -69,7 +92,7 @@ def verdict(comparison: Comparison) -> Verdict:
             "The numbers below are shown as they were loaded. The Ledger page says which check failed.",
         )
     if not measurable:
-        reasons = sorted({plain(row["reason"]) for row in found.values()})
+        reasons = sorted({_reason(row, ink) for row in found.values()})
         return Verdict(
             "warn",
             "cannot be measured",
@@ -81,25 +104,25 @@ def verdict(comparison: Comparison) -> Verdict:
             "warn",
             "cannot be decided",
             "The rule fixed in the protocol cannot be decided on these data.",
-            _open_conditions(rule) + " " + _agreement(comparison),
+            _open_conditions(rule, ink) + " " + _agreement(comparison, ink),
         )
     if all(degenerate(row) for row in measurable.values()):
-        value = exact(next(iter(measurable.values())))
+        value = ink.number(next(iter(measurable.values())), "points")
         return Verdict(
             "warn",
             "no spread to judge by",
-            f"From {step}, every question moved by the same amount: {points(value)}.",
+            f"From {step}, every question moved by the same amount: {value}.",
             "All contrasts are equal, so the bounds carry no information. "
             "This is neither movement beyond noise nor proof of none.",
         )
     yes = [kernel for kernel, row in measurable.items() if moved(row)]
-    lead = _agreement(comparison)
+    lead = _agreement(comparison, ink)
     if rule and rule["outcome"] == "not confirmed" and yes:
         return Verdict(
             "ok",
             "rule not met",
             f"From {step}, answers moved, but not enough for the rule fixed in the protocol.",
-            _open_conditions(rule) + " " + lead,
+            _open_conditions(rule, ink) + " " + lead,
         )
     if not yes:
         negative = [row for row in measurable.values() if row["high"] is not None and row["high"] < 0]
@@ -142,47 +165,50 @@ def verdict(comparison: Comparison) -> Verdict:
         "bad",
         "established",
         f"The step from {step} changed answers beyond ordinary repeat noise.",
-        lead + _accuracy(comparison),
+        lead + _accuracy(comparison, ink),
     )
 
 
-def _open_conditions(rule: Row) -> str:
-    return " ".join(plain(c["sentence"]) for c in rule["conditions"] if c["met"] is not True)
+def _open_conditions(rule: Row, ink: Ink) -> str:
+    conditions = enumerate(rule["conditions"])
+    return " ".join(ink.text(c["sentence"], "decision", i) for i, c in conditions if c["met"] is not True)
 
 
-def _agreement(comparison: Comparison) -> str:
+def _reason(row: Row, ink: Ink) -> str:
+    return ink.text(row["reason"], "estimate", row["name"], "reason")
+
+
+def _agreement(comparison: Comparison, ink: Ink) -> str:
     kernel = comparison.selection.kernel
-    within, across = (
-        exact(comparison.pair("baseline_agreement", kernel)),
-        exact(comparison.pair("cross_agreement", kernel)),
+    within, across, excess = (
+        comparison.pair(measure, kernel) for measure in ("baseline_agreement", "cross_agreement", "excess_churn")
     )
-    excess = comparison.pair("excess_churn", kernel)
-    gap = exact(excess)
-    if within is None or across is None or gap is None:
-        return plain(excess["reason"])
+    if any(exact(row) is None for row in (within, across, excess)):
+        return _reason(excess, ink)
+    gap = ink.number(excess, "hundredths")
     text = (
-        f"Answers agree {percent(within)} of the time when nothing changes and {percent(across)} when the snapshot "
-        f"does ({KERNELS[kernel]}). "
+        f"Answers agree {ink.number(within, 'percent')} of the time when nothing changes and "
+        f"{ink.number(across, 'percent')} when the snapshot does ({KERNELS[kernel]}). "
     )
     if moved(excess):
-        return text + f"The {decimal(gap, 2, 100)}-point gap is what repeat noise cannot explain."
-    bound = decimal(excess["lower"], 2, 100)
-    gap_text = f"The {decimal(gap, 2, 100)}-point gap could be repeat noise"
-    return f"{text}{gap_text} (one-sided {comparison.level} lower bound {bound})."
+        return text + f"The {gap}-point gap is what repeat noise cannot explain."
+    if excess["lower"] is None:
+        return f"{text}Whether the {gap}-point gap is repeat noise cannot be told: it has no bound."
+    level, bound = ink.text(comparison.level, "study", "level"), ink.number(excess, "hundredths", "lower")
+    return f"{text}The {gap}-point gap could be repeat noise (one-sided {level} lower bound {bound})."
 
 
-def _accuracy(comparison: Comparison) -> str:
+def _accuracy(comparison: Comparison, ink: Ink) -> str:
     row = comparison.pair("exact_match_difference")
-    change = exact(row)
-    if change is None:
-        return " Accuracy could not have shown it: " + plain(row["reason"])
-    text = f" Exact match moved by {points(change, sign=True)}"
+    if exact(row) is None:
+        return " Accuracy could not have shown it: " + _reason(row, ink)
+    text = f" Exact match moved by {ink.number(row, 'signed')}"
     if row["low"] is not None and row["low"] <= 0 <= row["high"]:
         return text + ", which cannot be told from zero, so an accuracy check alone would not have shown this."
     return text + "."
 
 
-def limits(comparison: Comparison) -> list[str]:
+def limits(comparison: Comparison, ink: Ink = INK) -> list[str]:
     """What the study does not show, each as one sentence."""
     study = comparison.study
     found = ["Excess churn is not a harm measure: improvements count too."]
@@ -192,35 +218,39 @@ def limits(comparison: Comparison) -> list[str]:
             "only the counts are meaningful."
         )
     if study["origin"] == "imported":
-        found.append(plain(study["provenance"] or "The answers were imported; how they were made was not recorded."))
+        unknown = "The answers were imported; how they were made was not recorded."
+        found.append(ink.text(study["provenance"], "study", "provenance") if study["provenance"] else unknown)
     repeats = {state["repeats"] for state in study["states"]}
     if min(repeats, default=0) < 2:
         found.append("At least one state was asked only once, so its repeat noise is unknown.")
     elif min(repeats) == 2:
         found.append("Two repeats give a coarse noise baseline; no single question can be called from them.")
-    found += _judges(comparison)
+    found += _judges(comparison, ink)
     found.append(
-        f"Exact comparison follows the rule <code>{plain(study['normalization'])}</code>; "
+        f"Exact comparison follows the rule <code>{ink.text(study['normalization'], 'study', 'normalization')}</code>; "
         "another rule would give other numbers."
     )
-    return found + [plain(limit) for limit in (study["protocol"] or {}).get("limits", [])]
+    fixed = (study["protocol"] or {}).get("limits", [])
+    return found + [ink.text(limit, "limit", number) for number, limit in enumerate(fixed)]
 
 
-def _judges(comparison: Comparison) -> list[str]:
+def _judges(comparison: Comparison, ink: Ink) -> list[str]:
     study = comparison.study
     if "semantic" not in study["kernels"]:
         return ["There are no semantic labels: the exact kernel counts a change of format like a change of meaning."]
     primary = [judge for judge in study["judges"] if judge["role"] == "primary"]
-    who = plain(primary[0]["description"]) if primary and study["origin"] == "collected" else "a model judge"
+    who = "a model judge"
+    if primary and study["origin"] == "collected":
+        who = ink.text(primary[0]["description"], "judge", primary[0]["judge"], "description")
     text = f"Semantic labels {'come from' if who == 'a model judge' else 'are made by this judge:'} {who}"
     if primary and primary[0]["blind"] != "blind":
         text += " that is not known to have been blind" if primary[0]["blind"] == "not shown" else " that was not blind"
     seconds = []
     for name, row in comparison.rows.items():
-        agreement = exact(row)
-        if row["measure"] == "judge_agreement" and agreement is not None:
-            kappa = exact(comparison.named(name.replace("judge_agreement", "judge_kappa", 1)))
-            seconds.append(percent(agreement) + (f" (κ {decimal(kappa, 3)})" if kappa is not None else ""))
+        if row["measure"] == "judge_agreement" and exact(row) is not None:
+            kappa = comparison.named(name.replace("judge_agreement", "judge_kappa", 1))
+            beside = f" (κ {ink.number(kappa, 'three')})" if exact(kappa) is not None else ""
+            seconds.append(ink.number(row, "percent") + beside)
     agreed = (
         f"agreement with a second judge is {', '.join(seconds)}"
         if seconds

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, exporting, gating, judging, nulls, reviewing, team
+from audit_core.cli import collecting, commands, exporting, gating, judging, nulls, reporting, reviewing, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -130,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--expect-lock", metavar="SHA256", help="id of the last lock, kept outside the study")
     sub.add_argument("--parent", metavar="DIR", help="the study that this one repeats, to compare what was taken")
     sub.add_argument("--strict", action="store_true", help="exit with 4 when anything could not be checked")
+    sub.add_argument("--claims", type=Path, metavar="REPORT", help="derive every number of a report again, too")
 
     sub = command("estimate", commands.estimate, "Compute every estimate of a study, then write and lock results.json.")
     sub.add_argument("study", metavar="STUDY")
@@ -150,6 +151,8 @@ def _parser() -> argparse.ArgumentParser:
     gating.add_arguments(command("gate", gating.gate, gating.HELP))
 
     nulls.add_arguments(command("aa", nulls.aa, nulls.HELP))
+
+    reporting.add_arguments(command("report", reporting.report, reporting.HELP))
 
     exporting.add_arguments(command("export", exporting.export, "Write a study's answers, or a state's ranked lists."))
 

@@ -28,11 +28,15 @@ Result = tuple[Facts | None, str, int]
 def verify(arguments: argparse.Namespace) -> Result:
     """Check a study."""
     from audit_core.verify import verify as run_checks
+    from audit_core.verify.printed import check_report
 
     path = bundled.resolve(arguments.study)
     parent = bundled.resolve(arguments.parent) if arguments.parent else None
     with Progress("verify") as progress:
         checks = run_checks(path, expect_lock=arguments.expect_lock, parent=parent, progress=progress.say)
+        if arguments.claims:
+            progress.say("report")
+            checks += check_report(arguments.claims, path, checks)
     ok = all(check.result != "failed" for check in checks)
     open_checks = [check for check in checks if check.result == "could not check"]
     facts = {

@@ -14,21 +14,11 @@ import sqlite_utils
 from audit_core.codec import Record, dump
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
-from audit_core.estimators.refusals import MEASURES
 from audit_core.explore import columns, outcome_columns
-from audit_core.model import CheckResult, Dossier, Estimate
+from audit_core.model import CheckResult, Dossier
 from audit_core.protocol import to_record
 from audit_core.readmodel.extras import excerpts, probed
-from audit_core.results import (
-    as_row,
-    builder_of,
-    decision_of,
-    decision_record,
-    estimate_all,
-    from_record,
-    newer,
-    release_of,
-)
+from audit_core.results import as_row, builder_of, complete, decided_at, from_record
 from audit_core.study import PASSAGES, Study
 from audit_core.tensors import OUTCOMES, Answers, Taken
 
@@ -358,13 +348,8 @@ class Loader:
 
     def _estimates(self, answers: Answers) -> None:
         locked = self._locked()
-        estimates = locked[0] if locked else estimate_all(self.protocol, answers)
-        if not any(estimate.measure in MEASURES for estimate in estimates):
-            estimates = estimates + newer(self.protocol, answers)
-        decided, release = locked[1:] if locked else (None, release_of(self.protocol, answers, estimates))
-        if not locked:
-            made = decision_of(self.protocol, estimates)
-            decided = decision_record(*made) if made else None
+        estimates = complete(self.protocol, answers, locked)
+        decided, release = decided_at(self.protocol, answers, estimates, locked)
         rows = []
         for position, estimate in enumerate(estimates):
             row = as_row(estimate)
@@ -397,13 +382,12 @@ class Loader:
             if record is not None:
                 self.connection.execute(f"UPDATE study SET {column} = ? WHERE study_key = ?", (_json(record), self.key))
 
-    def _locked(self) -> tuple[list[Estimate], Record | None, Record | None] | None:
+    def _locked(self) -> Record | None:
         try:
             record = self.study.results()
-            if record is None:
-                return None
-            estimates = [from_record(item) for item in record["estimates"]]
-            return estimates, record["decision"], record.get("release")
+            if record is not None:
+                [from_record(item) for item in record["estimates"]], record["decision"]
+            return record
         except (AuditError, KeyError, TypeError, ValueError):
             if self.study.trusted != "failed":
                 raise
