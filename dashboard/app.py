@@ -15,6 +15,7 @@ runtime.warm()
 VIEWS = Path(__file__).parent / "views"
 PAGES = (
     "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger",
+    "report",
 )  # fmt: skip
 page = st.navigation(
     [

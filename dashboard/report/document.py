@@ -20,6 +20,24 @@ SEAL = b"<!-- sha256 "
 """How the last line begins, which closes a report over everything before."""
 
 
+def first_page(study: Row, source: Source, selection: Selection, *, redacted: bool) -> str:
+    """Head, numbers and plain words, for a preview; arguments as of `document`."""
+    comparison, writer = _begun(study, source, selection, redacted)
+    return (
+        summary.head(comparison, writer)
+        + "<main>"
+        + _section("The numbers to look at together", summary.cards(comparison, writer))
+        + _section("Excess churn in plain words", summary.plain_words(comparison, writer))
+        + _section("Decision", decision.section(comparison, writer))
+        + "</main>"
+    )
+
+
+def _begun(study: Row, source: Source, selection: Selection, redacted: bool) -> tuple[Comparison, Writer]:
+    rows = {name: dict(row) for name, row in source.rows.items()}
+    return Comparison(selection, dict(study), rows, rows, locked=True), Writer(source, redacted=redacted)
+
+
 def document(
     study: Row, source: Source, selection: Selection, flips: list[str], carried: Record, *, redacted: bool
 ) -> bytes:
@@ -33,9 +51,7 @@ def document(
         carried: What the report carries of the review.
         redacted: Whether texts of the study are left out.
     """
-    rows = {name: dict(row) for name, row in source.rows.items()}
-    comparison = Comparison(selection, dict(study), rows, rows, locked=True)
-    writer = Writer(source, redacted=redacted)
+    comparison, writer = _begun(study, source, selection, redacted)
     drawings = {
         name: figure.markup() if (figure := make(comparison, writer)) is not None else ""
         for name, make in (("sources", figures.sources), ("steps", figures.steps),

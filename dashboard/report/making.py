@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from audit_core.codec import Record
 from audit_core.errors import InputError, Problem
+from audit_core.printed import Row, Source
 from audit_core.readmodel import read
 from audit_core.readmodel.printed import source
 from audit_core.reviews import signed
 from audit_core.reviews.carried import carried, decided, reviewed
 from audit_core.reviews.fold import Fold, Pair
 from audit_core.reviews.signoff import decisions, outdated
-from dashboard.report.document import document
+from dashboard.report.document import document, first_page
 from dashboard.report.examples import chosen
 from dashboard.selection import Selection, default_pair
 
@@ -31,6 +34,26 @@ def render(db: Path, study_id: str, fold: Fold, *, needed: int = 1, pair: Pair |
     Raises:
         InputError: The pair is not part of the study's estimates.
     """
+    made = _gathered(db, study_id, fold, needed, pair, redacted)
+    return document(made.study, made.source, made.selection, made.flips, made.carried, redacted=redacted)
+
+
+def preview(db: Path, study_id: str, fold: Fold, *, needed: int = 1, pair: Pair | None = None, redacted: bool) -> str:
+    """The first page of `render` as markup, without figures; arguments as there."""
+    made = _gathered(db, study_id, fold, needed, pair, redacted)
+    return first_page(made.study, made.source, made.selection, redacted=redacted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    study: Row
+    source: Source
+    selection: Selection
+    flips: list[str]
+    carried: Record
+
+
+def _gathered(db: Path, study_id: str, fold: Fold, needed: int, pair: Pair | None, redacted: bool) -> _Gathered:
     study = read.study(db, study_id)
     old, new = pair or default_pair(study)
     kernel = study["main_kernel"]
@@ -58,4 +81,4 @@ def render(db: Path, study_id: str, fold: Fold, *, needed: int = 1, pair: Pair |
     noted: Sequence[str] = [] if redacted else chosen(flips, verdicts)
     held = reviewed(carried(screen.events, needed, signoff, noted=noted), study_id, flips, (old, new))
     selection = Selection(study_id, old, new, kernel)
-    return document(study, source(db, study, held, None), selection, flips, held.record, redacted=redacted)
+    return _Gathered(study, source(db, study, held, None), selection, flips, held.record)
