@@ -171,7 +171,7 @@ def verdict(comparison: Comparison, ink: Ink = INK) -> Verdict:
 
 def _open_conditions(rule: Row, ink: Ink) -> str:
     conditions = enumerate(rule["conditions"])
-    return " ".join(ink.text(c["sentence"], "decision", i) for i, c in conditions if c["met"] is not True)
+    return " ".join(ink.text(c["sentence"], "decision", i, "sentence") for i, c in conditions if c["met"] is not True)
 
 
 def _reason(row: Row, ink: Ink) -> str:

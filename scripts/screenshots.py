@@ -21,7 +21,9 @@ from audit_core.readmodel.load import load  # noqa: E402
 from audit_core.verify import verify  # noqa: E402
 from tests.support.server import Server  # noqa: E402
 
-PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger", "report")
+PAGES = (
+    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger", "report",
+)  # fmt: skip
 WIDTHS = {1360: 1010, 900: 1200}
 TALLEST = 2200
 ADDRESS = "study=help-centre&old=n1&new=n7&kernel=semantic"

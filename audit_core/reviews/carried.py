@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from audit_core.codec import Record
+from audit_core.digests import sha256
 from audit_core.errors import InputError, Problem
 from audit_core.reviews import signed
-from audit_core.reviews.events import DECISIONS, IMPACTS, VERDICTS, Event
+from audit_core.reviews.events import DECISIONS, VERDICTS, Event
 from audit_core.reviews.fold import Fold, Pair
 from audit_core.reviews.names import LOCAL
 from audit_core.reviews.signoff import Signed
@@ -50,7 +51,10 @@ def carried(events: Iterable[Event], needed: int, signoff: dict[str, str] | None
     for event in events:
         name = people.setdefault(event.reviewer, f"reviewer {len(people) + 1}")
         note = event.note if event.question_id in noted else ""
-        bare = replace(event, reviewer=name, note=note, causes=(), content="", owner="", meanings=(), visible=())
+        bare = replace(
+            event, request_id=sha256(event.request_id.encode())[:16], reviewer=name, note=note, causes=(), content="",
+            owner="", meanings=(), visible=(), item_sha256="", prev_sha256="", sha256="", question_sha256="",
+        )  # fmt: skip
         lines.append(signed.plain_fields(bare))
     return {"needed": needed, "events": lines, "signoff": signoff}
 
@@ -81,7 +85,7 @@ def reviewed(record: Any, study_id: str, flips: Collection[str], pair: Pair) -> 
     found = {q: event for q in flips if (event := fold.review(study_id, q, pair).outcome(needed))}
     return Reviewed(
         flat,
-        {q: (VERDICTS[str(e.verdict)], IMPACTS.get(e.impact or "", "")) for q, e in found.items()},
+        {q: (VERDICTS[str(e.verdict)], e.impact or "") for q, e in found.items()},
         {q: e.note.strip() for q, e in found.items() if e.note.strip()},
         decided,
         record,

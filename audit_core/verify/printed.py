@@ -250,9 +250,12 @@ def _of_traces(traces: list[Record]) -> Iterator[float]:
 
 
 def _of_lines(shapes: list[Record]) -> Iterator[float]:
+    """Ends of intervals; a line over the whole height marks zero."""
     for shape in shapes:
-        if shape["x0"] != shape["x1"] or shape["x0"] != 0:
+        if shape.get("yref") != "paper":
             yield from (float(shape["x0"]), float(shape["x1"]))
+        elif shape["x0"] != 0:
+            yield float(shape["x0"])
 
 
 def _totals(source: Source, references: list[list[str]]) -> Iterator[int]:

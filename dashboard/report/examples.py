@@ -29,7 +29,7 @@ def chosen(flips: Iterable[str], verdicts: Mapping[str, tuple[str, str]]) -> lis
         flips: Ids of the repeat-stable flips.
         verdicts: Verdict and impact that count, in words, by question.
     """
-    order, impacts = [*VERDICTS.values(), ""], [*reversed(IMPACTS.values()), ""]
+    order, impacts = [*VERDICTS.values(), ""], [*reversed(IMPACTS), ""]
 
     def rank(question: str) -> tuple[int, int, str]:
         verdict, impact = verdicts.get(question, ("", ""))
@@ -53,7 +53,7 @@ def _example(comparison: Comparison, writer: Writer, question: str) -> str:
     verdict, impact = writer.source.verdicts.get(question, ("", ""))
     said = writer.say("question", question, "verdict") if verdict else "no verdict yet"
     if impact:
-        said += f", {writer.say('question', question, 'impact').lower()} impact"
+        said += f", {writer.say('question', question, 'impact')} impact"
     facts = [f'<span class="pill">{said}</span>']
     if asked.shared(selection.old, selection.new) is not None:
         pair = (selection.old, selection.new)

@@ -57,6 +57,9 @@ def _gathered(db: Path, study_id: str, fold: Fold, needed: int, pair: Pair | Non
     study = read.study(db, study_id)
     old, new = pair or default_pair(study)
     kernel = study["main_kernel"]
+    if old == new:
+        raise InputError(Problem("a report compares two states", "two states", f"{old} alone", study_id,
+                                 "Collect or import a second state."))  # fmt: skip
     table = read.columns(db, study_id, kernel, old, new)
     if table is None:
         listed = "; ".join(f"{p['old']} {p['new']}" for p in study["pairs"]) or "none"

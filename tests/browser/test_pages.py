@@ -17,7 +17,7 @@ from tests.support.server import ROOT, START, Server, free_port
 from tests.support.zoo import build
 
 pytestmark = pytest.mark.browser
-PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "refusals", "judges", "ledger")
+PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "refusals", "judges", "ledger", "report")
 THEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 READY = (
     "document.querySelectorAll('[data-testid=stSkeleton]').length === 0 && "

@@ -1,0 +1,247 @@
+"""The report: complete, the same bytes again, every number derived again, and no changed digit overlooked."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import json
+import re
+from fractions import Fraction
+
+import pytest
+
+from audit_core import bundled
+from audit_core.errors import InputError
+from audit_core.numerals import points
+from audit_core.printed import withheld
+from audit_core.readmodel import read
+from audit_core.reviews.fold import Fold
+from audit_core.reviews.signoff import Wish, sign
+from audit_core.reviews.store import ReviewStore
+from audit_core.reviews.team import Person
+from audit_core.study import Study
+from audit_core.verify import verify
+from audit_core.verify.printed import check_report
+from dashboard.report.examples import EACH, FEWEST, MOST, chosen
+from dashboard.report.making import render
+from tests.support.reports import MARKED, Reports, changed, other_digit, resealed
+from tests.support.signing import AT, give, screens
+from tests.support.simulator import StudySimulator
+from tests.support.zoo import EVIL, build
+
+STUDIES = ("nq-400", "help-centre", "borderline-refusal", "v4pro-100", "triviaqa-200")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def small(folder, tmp_path_factory):
+    made = StudySimulator(study_id="small", questions=24, flips=0.3, states=("n1", "n3", "n7"))
+    return Reports(folder, made.build(tmp_path_factory.mktemp("small") / "small").path)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A report on help-centre after two people gave verdicts and one signed."""
+    folder = tmp_path_factory.mktemp("told")
+    study = bundled.resolve("help-centre")
+    store, screen = ReviewStore(folder / "reviews.db"), screens(study, "semantic")
+    flips = screen(store.fold()).flips
+    for number, verdict in enumerate(("regression", "regression", "regression", "improvement", "both_wrong")):
+        impact = "high" if number == 1 else "low"
+        note = f"It says {number} of 9 <b>now</b>"
+        give(store, screen(store.fold()), flips[number], "local:Ada", verdict, impact=impact, note=note)
+    give(store, screen(store.fold()), flips[4], "local:Boadicea", "regression")
+    person = Person("local:Ada", "adjudicator", proved=False)
+    wish = Wish("conditions", "Three of 5 are known <i>since</i> May 2026.", "Fix the 2 regressions first.")
+    sign(store, person, screen(store.fold()), screen, wish, request_id="r1", at=AT)
+    return folder, study, flips, store.fold()
+
+
+@pytest.mark.parametrize("study_id", STUDIES)
+@pytest.mark.parametrize("redacted", [False, True])
+def test_every_number_of_a_bundled_study_is_derived_again(study_id, redacted, tmp_path):
+    report = Reports(tmp_path, bundled.resolve(study_id), redacted=redacted)
+    found = report.check()
+    assert [r.check_id for r in found.values() if r.result != "passed"] == []
+    assert int(found["R03"].detail.split()[0].replace(",", "")) > 500
+    assert len(report.page) < 6_000_000
+
+
+def test_the_same_study_and_verdicts_give_the_same_bytes(told, tmp_path):
+    folder, study, _, fold = told
+    first = Reports(folder, study, fold).page
+    again = Reports(tmp_path, study, ReviewStore(folder / "reviews.db").fold()).page
+    assert first == again
+    assert Reports(tmp_path, study, Fold([])).page != first
+
+
+def test_a_changed_digit_is_caught_wherever_it_is(small):
+    page = small.slim.decode()
+    assert small.failed(small.slim) == []
+    total = sum(any(c in "0123456789" for c in text) for _, text in MARKED.findall(page))
+    assert total > 400
+    for forged, reference in itertools.islice(changed(page), 0, total, total // 12):
+        results = small.check(resealed(forged.encode()))
+        assert (results["R02"].result, results["R03"].result) == ("passed", "failed"), reference
+    assert small.failed(next(changed(page))[0]) == ["R02", "R03"]
+
+    def forge(match: re.Match[str]) -> str:
+        text = re.sub("[0-9]", lambda digit: other_digit(digit[0]), match[2])
+        return match[0].replace(f">{match[2]}<", f">{text}<")
+
+    every = small.check(resealed(MARKED.sub(forge, page).encode()))["R03"].detail
+    assert int(re.search(r"And (\d+) more", every).group(1)) + 3 == total
+
+
+def test_a_number_that_is_written_in_is_caught(small):
+    page = small.slim.decode()
+    for added in ("<p>42 questions</p>", "<p>٤٢</p>", "<p>⅔</p>", '<img alt="x" src="data:,">', "<iframe></iframe>",
+                  '<p aria-label="7">x</p>', "<style>p::after{content:'7'}</style>", '<p style="content:\'7\'">x</p>',
+                  "<data value='[\"study\",\"questions\"]'>2<b>4</b></data>"):  # fmt: skip
+        forged = page.replace("<footer>", f"{added}<footer>")
+        assert small.failed(resealed(forged.encode())) == ["R04"], added
+    forged = page.replace("<footer>", "<data value='nothing'>42</data><footer>")
+    assert small.failed(resealed(forged.encode())) == ["R03"]
+
+
+def test_a_mark_that_points_elsewhere_is_caught(small):
+    page = small.slim.decode()
+    match = next(m for m in MARKED.finditer(page) if "excess_churn" in m.group(1) and '"points"' in html.unescape(m[1]))
+    forged = page[: match.start(1)] + match.group(1).replace("value", "lower") + page[match.end(1) :]
+    assert small.failed(resealed(forged.encode())) == ["R03"]
+
+
+def test_a_figure_that_draws_something_else_is_caught(small):
+    page = small.slim.decode()
+    islands = list(re.finditer(r'data-plot="plot-(\w+)">(.*?)</script>', page))
+    assert [m.group(1) for m in islands] == ["sources", "transitions", "contrasts", "steps"]
+    for match in islands:
+        figure = json.loads(match.group(2))
+        trace = figure["data"][-1]
+        axis = "x" if match.group(1) != "contrasts" else "y"
+        trace[axis][0] += 1
+        text = json.dumps(figure).replace("<", "\\u003c").replace(">", "\\u003e")
+        forged = page[: match.start(2)] + text + page[match.end(2) :]
+        assert small.failed(resealed(forged.encode())) == ["R05"], match.group(1)
+    note = next(m for m in islands if m.group(1) == "steps")
+    forged = page[: note.start(2)] + re.sub(r'("text":")(\d+)', r"\g<1>9\2", note.group(2)) + page[note.end(2) :]
+    assert small.failed(resealed(forged.encode())) == ["R05"]
+
+
+def test_a_report_on_another_state_of_the_study_is_not_derived(small, tmp_path):
+    made = StudySimulator(study_id="small", questions=24, flips=0.3, states=("n1", "n3", "n7"), seed=2)
+    other = made.build(tmp_path / "small").path
+    path = tmp_path / "r.html"
+    path.write_bytes(small.slim)
+    results = {r.check_id: r.result for r in check_report(path, other, verify(other))}
+    assert results == {"R01": "failed", "R02": "passed"} | dict.fromkeys(
+        ("R03", "R04", "R05", "R06", "R07"), "could not check"
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"%PDF-1.7", b"\xff\xfe", b'<script id="report">[]</script>'])
+def test_what_is_no_report_is_refused(content, small, tmp_path):
+    path = tmp_path / "r.html"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a report"):
+        check_report(path, small.study, small.checks)
+
+
+def test_verdicts_and_signoff_are_in_it_and_counted_again(told):
+    folder, study, flips, fold = told
+    report = Reports(folder, study, fold)
+    page = report.page.decode()
+    assert report.failed() == []
+    said = dict(MARKED.findall(page))
+    by = {tuple(json.loads(html.unescape(k))): html.unescape(v) for k, v in said.items()}
+    assert by["review", "reviewed"] == "4"
+    assert by["review", "verdict.regression"] == "3"
+    assert by["review", "high_impact_regressions"] == "1"
+    assert by["review", "disputed"] == "1"
+    assert by["review", "waiting"] == str(len(flips) - 4)
+    assert by["signoff", "decision"] == "Ship with conditions"
+    assert by["signoff", "reason"] == "Three of 5 are known <i>since</i> May 2026."
+    assert by["question", flips[1], "note"] == "It says 1 of 9 <b>now</b>"
+    assert "Ada" in page.split("</main>")[0]
+    assert "local:Boadicea" not in page
+    assert "Boadicea" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    forged = page.replace('"verdict":"improvement"', '"verdict":"regression"')
+    assert "R03" in report.failed(resealed(forged.encode()))
+    forged = page.replace('"verdict":"improvement"', '"verdict":"nonsense"')
+    assert "R06" in report.failed(resealed(forged.encode()))
+
+
+def test_a_redacted_report_holds_no_text(told):
+    folder, study, flips, fold = told
+    report = Reports(folder, study, fold, redacted=True)
+    page = html.unescape(re.sub(r"<script>.*?</script>|<style>.*?</style>", "", report.page.decode(), flags=re.S))
+    assert report.failed() == []
+    assert chosen(flips, {})[0] in page
+    texts = {"Three of 5 are known", "Fix the 2 regressions", "of 9 <b>now</b>", "Ada"}
+    for dossier in Study(study).dossiers():
+        texts |= {dossier.question.text or ""} | set(dossier.gold.aliases if dossier.gold else ())
+        texts |= {cell.answer or "" for cell in dossier.cells}
+    texts |= {text for _, text in Study(study).passages()}
+    assert [text for text in texts if len(text) > 12 and text in page] == []
+    redacted = [tuple(json.loads(html.unescape(mark))) for mark, _ in MARKED.findall(report.page.decode())]
+    assert not any(map(withheld, redacted))
+    mark = '<data value="' + html.escape(json.dumps(["question", flips[0], "text"])) + '">'
+    text = next(d.question.text for d in Study(study).dossiers() if d.question.question_id == flips[0])
+    forged = report.page.decode().replace("<footer>", f"{mark}{html.escape(text)}</data><footer>")
+    assert report.failed(resealed(forged.encode())) == ["R07"]
+
+
+def test_the_numbers_are_those_of_the_results(told):
+    folder, study, _, fold = told
+    page = Reports(folder, study, fold).page.decode()
+    stored = {e["name"]: e for e in (Study(study).results() or {})["estimates"]}
+    checked = 0
+    for mark, text in MARKED.findall(page):
+        kind, *rest = json.loads(html.unescape(mark))
+        if kind == "estimate" and rest[1:] == ["value", "points"] and rest[0] in stored:
+            row = stored[rest[0]]
+            assert html.unescape(text) == points(Fraction(row["numerator"], row["denominator"]))
+            checked += 1
+        if kind == "estimate" and rest[1:2] == ["numerator"] and rest[0] in stored:
+            assert text.replace(",", "") == str(stored[rest[0]]["numerator"]).replace("-", "−")
+            checked += 1
+    assert checked > 60
+    named = {json.loads(html.unescape(mark))[1] for mark, _ in MARKED.findall(page) if ",&quot;name&quot;]" in mark}
+    assert named >= stored.keys()
+
+
+def test_examples_follow_the_rule_that_the_report_states():
+    ids = [f"q{i}" for i in range(40)]
+    assert len(chosen(ids, {})) == FEWEST
+    assert chosen(ids, {}) == chosen(reversed(ids), {})
+    said = {f"q{i}": ("Regression", "low") for i in range(10)} | {f"q{i}": ("Improvement", "") for i in range(10, 20)}
+    said["q7"] = ("Regression", "high")
+    found = chosen(ids, said)
+    assert found[0] == "q7"
+    assert [said.get(q, ("", ""))[0] for q in found] == ["Regression"] * EACH + ["Improvement"] * EACH
+    many = {q: (word, "") for q, word in zip(ids, ("Regression", "Improvement", "Both acceptable", "Both wrong",
+                                                   "Not a real change", "Cannot tell") * 7, strict=False)}  # fmt: skip
+    assert len(chosen(ids, many)) == MOST
+    assert chosen([], {}) == []
+
+
+def test_studies_at_the_edges_get_a_report_in_words(tmp_path):
+    db = build(tmp_path)
+    for row in read.studies(db):
+        study_id, path = row["study_id"], tmp_path / row["study_id"]
+        if study_id == "one-state":
+            with pytest.raises(InputError, match="two states"):
+                render(db, study_id, Fold([]), redacted=False)
+            continue
+        page = render(db, study_id, Fold([]), redacted=False)
+        (tmp_path / "r.html").write_bytes(page)
+        results = check_report(tmp_path / "r.html", path, verify(path))
+        assert [(r.check_id, r.detail) for r in results if r.result != "passed"] == [], study_id
+        text = page.decode()
+        assert EVIL not in text
+        assert "None" not in re.sub(r"<script.*?</script>|<style>.*?</style>", "", text, flags=re.S)
+        assert "nan" not in re.findall(r">([^<]*)</data>", text)

@@ -1,0 +1,106 @@
+"""`snapshot-audit report` and `verify --claims`: files whole or not at all, clear refusals, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from audit_core.reviews.store import ReviewStore
+from tests.support.signing import give, screens
+from tests.support.simulator import StudySimulator
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return StudySimulator(study_id="small", questions=20, flips=0.3).build(tmp_path_factory.mktemp("s") / "small").path
+
+
+def run(*arguments: object, folder: Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)} | ({"PATH": path} if path is not None else {})
+    command = [sys.executable, "-m", "audit_core.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+
+
+def test_a_report_is_written_and_derived_again(study, tmp_path):
+    done = run("report", study, "--html", "r.html", "--json", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (file,) = json.loads(done.stdout)["files"]
+    assert file["bytes"] == (tmp_path / "r.html").stat().st_size
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+    again = run("report", study, "--html", "again.html", "--json", folder=tmp_path)
+    assert json.loads(again.stdout)["files"][0]["sha256"] == file["sha256"]
+    over = run("report", study, "--html", "r.html", "--redacted", folder=tmp_path)
+    assert over.returncode == 0  # an earlier report may be replaced
+    checked = run("verify", study, "--claims", "again.html", "--json", folder=tmp_path)
+    assert checked.returncode == 0
+    assert [c["result"] for c in json.loads(checked.stdout)["checks"] if c["id"].startswith("R")] == ["passed"] * 7
+    page = (tmp_path / "again.html").read_text("utf-8")
+    (tmp_path / "forged.html").write_text(page.replace("20</data> questions", "30</data> questions"), "utf-8")
+    forged = run("verify", study, "--claims", "forged.html", folder=tmp_path)
+    assert forged.returncode == 1
+    assert "Printed “30”, derived “20”" in forged.stdout
+
+
+def test_verdicts_come_from_the_file_that_is_named_or_beside(study, tmp_path):
+    screen = screens(study, "semantic")
+    store = ReviewStore(tmp_path / "reviews.db")
+    shown = screen(store.fold())
+    give(store, shown, shown.flips[0], "local:Ada", "regression", impact="high")
+    run("report", study, "--html", "r.html", folder=tmp_path)
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert '["review","high_impact_regressions"]'.replace('"', "&quot;") in page
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run("report", study, "--html", "r.html", folder=elsewhere)
+    assert "high_impact_regressions&quot;]" not in (elsewhere / "r.html").read_text("utf-8")
+    run("report", study, "--html", "r.html", "--reviews", tmp_path / "reviews.db", folder=elsewhere)
+    assert (elsewhere / "r.html").read_text("utf-8") == page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "there is nothing to write"),
+        (("--html", "taken.txt"), 2, "another file has this name"),
+        (("--html", "nowhere/r.html"), 3, "there is no such folder"),
+        (("--html", "r.html", "--old", "n1"), 2, "a pair needs two states"),
+        (("--html", "r.html", "--old", "n7", "--new", "n1"), 2, "not part of the study's estimates"),
+        (("--html", "r.html", "--reviews", "absent.db"), 2, "no verdicts here"),
+        (("--html", "r.html", "--reviews", "taken.txt"), 3, "taken.txt"),
+        (("--html", "r.html", "--needed", "0"), 2, "a question needs a verdict"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, code, words, study, tmp_path):
+    (tmp_path / "taken.txt").write_text("mine " * 200)
+    done = run("report", study, *arguments, "--json", folder=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert json.loads(done.stdout)["exit_code"] == code
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".html" or path.name.startswith(".")] == []
+    assert (tmp_path / "taken.txt").read_text() == "mine " * 200
+
+
+def test_without_a_browser_nothing_is_written(study, tmp_path):
+    done = run("report", study, "--html", "r.html", "--pdf", "r.pdf", folder=tmp_path, path="/nowhere")
+    assert done.returncode == 3
+    assert "no browser to print with" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_that_fails_a_check_gets_no_report(study, tmp_path):
+    copy = tmp_path / "small"
+    shutil.copytree(study, copy)
+    cells = copy / "answers" / "cells.jsonl"
+    cells.chmod(0o644)
+    cells.write_bytes(cells.read_bytes().replace(b"nswer", b"nzwer", 1))
+    done = run("report", copy, "--html", "r.html", folder=tmp_path)
+    assert done.returncode == 1
+    assert not (tmp_path / "r.html").exists()
