@@ -26,8 +26,11 @@ WIDTHS = pytest.mark.parametrize("width", [1360, 900, 400])
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
-    load([*bundled.studies(), desk.study(folder, "desk", desk.TWINS, hostile, text=lambda q: desk.HOSTILE, title=desk.HOSTILE,
-                                         passage=lambda q, s, r: desk.HOSTILE)], folder / "audit.db", verifier=verify)  # fmt: skip
+    hostile_study = desk.study(
+        folder, "desk", desk.TWINS, hostile, text=lambda q: desk.HOSTILE, title=desk.HOSTILE,
+        passage=lambda question, state, rank: desk.HOSTILE,
+    )  # fmt: skip
+    load([*bundled.studies(), hostile_study], folder / "audit.db", verifier=verify)
     out = {}
     for name in ("help-centre", "nq-400", "desk"):
         out[name] = folder / f"{name}.html"
