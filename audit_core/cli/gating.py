@@ -15,8 +15,8 @@ from audit_core.digests import sha256
 from audit_core.errors import InputError, NotMeasurableError, Problem
 
 if TYPE_CHECKING:
+    from audit_core.deciding import Desk
     from audit_core.protocol import Protocol
-    from audit_core.report.gate import Desk
     from audit_core.report.gate_files import Gate
     from audit_core.study import Study
 
@@ -53,7 +53,7 @@ def gate(arguments: argparse.Namespace) -> Result:
 
 
 def _decided(path: Path, arguments: argparse.Namespace) -> Gate:
-    from audit_core.report.gate import audited, release_outcome
+    from audit_core.deciding import audited, release_outcome
     from audit_core.report.gate_files import Gate
     from audit_core.study import Study
     from audit_core.verify import verify
@@ -113,7 +113,7 @@ def _ruled(study: Study, file: Path | None) -> tuple[Protocol, str, str]:
 def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     """What people said, read without changing anything, and where it is or should be."""
     from audit_core.cli.reviewing import fold_of
-    from audit_core.report.gate import Desk
+    from audit_core.deciding import desk
     from audit_core.reviews.signoff import read
     from audit_core.reviews.store import ReviewStore
 
@@ -122,7 +122,7 @@ def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     if not path.is_file():
         return None, path
     store = ReviewStore(path, patience=30)
-    return Desk(fold_of(path), lambda decision: read(store, decision)), path
+    return desk(fold_of(path), lambda decision: read(store, decision)), path
 
 
 def _targets(study: Path, arguments: argparse.Namespace) -> dict[str, Path]:

@@ -233,8 +233,9 @@ def restore(arguments: argparse.Namespace) -> Result:
 
 def signoff(arguments: argparse.Namespace) -> Result:
     """The file of a decision."""
+    from audit_core.reviews.decided import decisions
     from audit_core.reviews.events import DECISIONS
-    from audit_core.reviews.signoff import decisions, read
+    from audit_core.reviews.signoff import read
     from audit_core.reviews.store import ReviewStore
 
     store, fold = ReviewStore(arguments.reviews), fold_of(arguments.reviews)

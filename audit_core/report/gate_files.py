@@ -9,9 +9,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from audit_core import __version__
+from audit_core.deciding import TITLES, WORDS, ReleaseOutcome
 from audit_core.errors import visible
 from audit_core.model import CheckResult
-from audit_core.report.gate import TITLES, WORDS, ReleaseOutcome
 from audit_core.reviews.fold import Pair
 
 SIGNS = {True: "✓", False: "✗", None: "–"}

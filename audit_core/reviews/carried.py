@@ -10,10 +10,10 @@ from audit_core.codec import Record
 from audit_core.digests import sha256
 from audit_core.errors import InputError, Problem
 from audit_core.reviews import signed
+from audit_core.reviews.decided import Signed
 from audit_core.reviews.events import DECISIONS, VERDICTS, Event
 from audit_core.reviews.fold import Fold, Pair
 from audit_core.reviews.names import LOCAL
-from audit_core.reviews.signoff import Signed
 
 _KEPT = ("verdict", "adjudicate")
 
@@ -25,6 +25,7 @@ class Reviewed:
     Attributes:
         counts: Verdicts on the flips; ``verdict.regression`` and so on for each verdict.
         verdicts: Of each question whose verdict counts: the verdict and its impact, in words.
+        fold: What stands, of nameless people.
         notes: What was noted with that verdict, where something was.
         signoff: The decision in force by field; None where nobody has signed.
         record: All of this but the notes as the report carries it: `carried`.
@@ -34,6 +35,7 @@ class Reviewed:
     verdicts: dict[str, tuple[str, str]]
     notes: dict[str, str]
     signoff: dict[str, str] | None
+    fold: Fold
     record: Record
 
 
@@ -88,19 +90,22 @@ def reviewed(record: Any, study_id: str, flips: Collection[str], pair: Pair) -> 
         {q: (VERDICTS[str(e.verdict)], e.impact or "") for q, e in found.items()},
         {q: e.note.strip() for q, e in found.items() if e.note.strip()},
         decided,
+        fold,
         record,
     )
 
 
-def decided(decision: Signed, since: Iterable[str]) -> dict[str, str]:
+def decided(decision: Signed, since: Iterable[str], fault: str) -> dict[str, str]:
     """A sign-off as a report prints it.
 
     Args:
         decision: The one in force.
         since: Why it no longer holds, in sentences; empty where it does.
+        fault: What is wrong with its file; empty where that is as it was signed.
     """
     event, content = decision.event, decision.content
     return {
+        "verdict": str(event.verdict),
         "decision": DECISIONS[str(event.verdict)],
         "by": event.reviewer.removeprefix(LOCAL),
         "proved": "yes" if content["proved"] else "",
@@ -111,4 +116,5 @@ def decided(decision: Signed, since: Iterable[str]) -> dict[str, str]:
         "reviewed": str(content["counts"]["reviewed"]),
         "total": str(content["counts"]["total"]),
         "outdated": " ".join(since),
+        "fault": fault,
     }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from audit_core import explore
 from audit_core.codec import Record
+from audit_core.deciding import Audited, reported
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
 from audit_core.model import CheckOutcome, CheckResult, Dossier
@@ -282,9 +283,18 @@ def _source(
     stored = study.results()
     estimates = complete(protocol, answers, stored)
     pair = (str(told["old"]), str(told["new"]))
+    decided, numeric = decided_at(protocol, answers, estimates, stored)
+    rows = {estimate.name: as_row(estimate) for estimate in estimates}
     table = explore.columns(answers, str(told["kernel"]), *pair)
     flips = [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
     found = reviewed(carried, protocol.study_id, flips, pair)
+    rule, release = protocol.release, None
+    if rule and numeric and pair == protocol.endpoints:
+        counted = rows[f"repeat_stable_flips[{rule.kernel}]@{pair[0]}-{pair[1]}"]["numerator"] is not None
+        table = explore.columns(answers, rule.kernel, *pair)
+        judged = [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip] if counted else None
+        locks = [(lock.gate, lock.sha256) for lock in study.chain]
+        release = reported(rule, Audited(protocol.study_id, study.bundle, pair, locks, judged, numeric, rows), found)
 
     @cache
     def levels(kernel: str, old: str, new: str) -> Levels:
@@ -294,11 +304,11 @@ def _source(
 
     return Source(
         protocol,
-        {estimate.name: as_row(estimate) for estimate in estimates},
+        rows,
         [(lock.gate, lock.sha256, lock.created) for lock in study.chain],
         {c.check_id: (c.title, "could not check" if c.check_id == "C18" else c.result) for c in checks},
-        decided_at(protocol, estimates, stored),
-        None,
+        decided,
+        release,
         len(answers),
         {state: int(answers.repeats[:, i].max(initial=0)) for i, state in enumerate(answers.states)},
         levels,

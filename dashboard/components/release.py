@@ -12,11 +12,12 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from audit_core.reviews import signed
+from audit_core.reviews.decided import Signed, decisions, outdated
 from audit_core.reviews.events import DECISIONS, LONGEST_NOTE
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.names import LOCAL
 from audit_core.reviews.signed import Screen
-from audit_core.reviews.signoff import Signed, Wish, decisions, outdated, read, sign
+from audit_core.reviews.signoff import Wish, read, sign
 from audit_core.reviews.store import ConflictError
 from audit_core.reviews.team import Person
 from dashboard import data, display, identity, sentences

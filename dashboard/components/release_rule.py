@@ -7,10 +7,10 @@ from dataclasses import replace
 import streamlit as st
 
 from audit_core import release
+from audit_core.deciding import TITLES, WORDS, Audited, ReleaseOutcome, desk, release_outcome
 from audit_core.errors import AuditError
 from audit_core.estimators.gate import Condition
 from audit_core.release import ReleaseRule
-from audit_core.report.gate import TITLES, WORDS, Audited, Desk, ReleaseOutcome, release_outcome
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.signoff import read
 from audit_core.reviews.team import Person
@@ -66,14 +66,14 @@ def _seen(
         selection.study, study["bundle"], pair, locks, data.flips(selection) if counted else None, study["release"],
         comparison.rows,
     )  # fmt: skip
-    desk = Desk(fold, lambda decision: read(store(), decision))
+    people = desk(fold, lambda decision: read(store(), decision))
     open_to = not person.independent or all(
         fold.standing(selection.study, question, person.name, pair).verdict
         for question in fold.questions(selection.study, pair)
     )
     if open_to or not rule.no_open_high_impact_regression:
-        return release_outcome(rule, audited, desk), None
-    shown = release_outcome(replace(rule, no_open_high_impact_regression=False), audited, desk)
+        return release_outcome(rule, audited, people), None
+    shown = release_outcome(replace(rule, no_open_high_impact_regression=False), audited, people)
     return shown, Condition(VEILED, None, LATER)
 
 

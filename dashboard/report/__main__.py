@@ -20,7 +20,7 @@ from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.store import ReviewStore
 from dashboard.report.document import SEAL
-from dashboard.report.making import render
+from dashboard.report.making import People, people_of, render
 from dashboard.report.paper import browser, printed
 
 
@@ -58,11 +58,11 @@ def _made(order: dict[str, Any]) -> list[dict[str, Any]]:
     for path, begins in ((html, b"<!doctype html>"), (pdf, b"%PDF-")):
         if path:
             _free(path, begins)
-    fold = ReviewStore(Path(order["reviews"])).fold() if order["reviews"] else Fold([])
+    people = People(Fold([]))
+    if order["reviews"]:
+        people = people_of(ReviewStore(Path(order["reviews"])), order["needed"])
     pair = (order["pair"][0], order["pair"][1]) if order["pair"] else None
-    page = render(
-        Path(order["db"]), order["study_id"], fold, needed=order["needed"], pair=pair, redacted=order["redacted"]
-    )
+    page = render(Path(order["db"]), order["study_id"], people, pair=pair, redacted=order["redacted"])
     made = [(html, page)] if html else []
     made += [(pdf, printed(page))] if pdf else []
     for path, data in made:

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from audit_core.codec import Record
-from audit_core.errors import InputError, Problem
+from audit_core.deciding import Audited, reported
+from audit_core.errors import AuditError, InputError, Problem
 from audit_core.printed import Row, Source
+from audit_core.protocol import from_record
 from audit_core.readmodel import read
 from audit_core.readmodel.printed import source
 from audit_core.reviews import signed
 from audit_core.reviews.carried import carried, decided, reviewed
+from audit_core.reviews.decided import Signed, decisions, outdated
 from audit_core.reviews.fold import Fold, Pair
-from audit_core.reviews.signoff import decisions, outdated
+from audit_core.reviews.signoff import read as proof
+from audit_core.reviews.store import ReviewStore
 from dashboard.report.document import document, first_page
 from dashboard.report.examples import chosen
 from dashboard.selection import Selection, default_pair
 
 
-def render(db: Path, study_id: str, fold: Fold, *, needed: int = 1, pair: Pair | None = None, redacted: bool) -> bytes:
+@dataclass(frozen=True, slots=True)
+class People:
+    """What people said, for a report.
+
+    Attributes:
+        fold: What stands.
+        proof: Reads the file of a sign-off; raises where it is missing or was changed.
+        needed: Independent verdicts that a question needs.
+    """
+
+    fold: Fold
+    proof: Callable[[Signed], object] = lambda _: None
+    needed: int = 1
+
+
+def people_of(store: ReviewStore, needed: int) -> People:
+    """What a store of verdicts says."""
+    return People(store.fold(), lambda decision: proof(store, decision), needed)
+
+
+def render(db: Path, study_id: str, people: People, *, pair: Pair | None = None, redacted: bool) -> bytes:
     """A report on a pair of states of a loaded study.
 
     Args:
         db: The database.
         study_id: A study in it.
-        fold: What people said.
-        needed: Independent verdicts that a question needs.
+        people: What people said.
         pair: Old and new state; the endpoints when None.
         redacted: Whether texts of the study are left out.
 
     Raises:
         InputError: The pair is not part of the study's estimates.
     """
-    made = _gathered(db, study_id, fold, needed, pair, redacted)
+    made = _gathered(db, study_id, people, pair, redacted)
     return document(made.study, made.source, made.selection, made.flips, made.carried, redacted=redacted)
 
 
-def preview(db: Path, study_id: str, fold: Fold, *, needed: int = 1, pair: Pair | None = None, redacted: bool) -> str:
+def preview(db: Path, study_id: str, people: People, *, pair: Pair | None = None, redacted: bool) -> str:
     """The first page of `render` as markup, without figures; arguments as there."""
-    made = _gathered(db, study_id, fold, needed, pair, redacted)
+    made = _gathered(db, study_id, people, pair, redacted)
     return first_page(made.study, made.source, made.selection, redacted=redacted)
 
 
@@ -53,35 +76,57 @@ class _Gathered:
     carried: Record
 
 
-def _gathered(db: Path, study_id: str, fold: Fold, needed: int, pair: Pair | None, redacted: bool) -> _Gathered:
+def _gathered(db: Path, study_id: str, people: People, pair: Pair | None, redacted: bool) -> _Gathered:
     study = read.study(db, study_id)
-    old, new = pair or default_pair(study)
+    old, new = pair = pair or default_pair(study)
     kernel = study["main_kernel"]
     if old == new:
         raise InputError(Problem("a report compares two states", "two states", f"{old} alone", study_id,
                                  "Collect or import a second state."))  # fmt: skip
-    table = read.columns(db, study_id, kernel, old, new)
-    if table is None:
+    flips = _flips(db, study_id, kernel, pair)
+    if flips is None:
         listed = "; ".join(f"{p['old']} {p['new']}" for p in study["pairs"]) or "none"
         raise InputError(
             Problem("this pair of states is not part of the study's estimates", listed, f"{old} {new}", study_id,
                     "Name one of these pairs; others are explored on the dashboard and are in no report.")
         )  # fmt: skip
-    flips = [question for question, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
     locks = [(lock["gate"], lock["sha256"]) for lock in read.locks(db, study_id)]
     rows = read.estimates(db, study_id)
-    names = signed.estimate_names(study["kernels"], (old, new))
-    rule = study["decision"] if (study["old_state"], study["new_state"]) == (old, new) else None
+    names = signed.estimate_names(study["kernels"], pair)
+    endpoints = (study["old_state"], study["new_state"]) == pair
     screen = signed.screen(
-        fold, study, (old, new), kernel, locks=locks, estimates=[rows[name] for name in names if name in rows],
-        flips=flips, rule=rule, needed=needed,
+        people.fold, study, pair, kernel, locks=locks, estimates=[rows[name] for name in names if name in rows],
+        flips=flips, rule=study["decision"] if endpoints else None, needed=people.needed,
     )  # fmt: skip
-    found = decisions(fold, study_id, (old, new))
-    signoff = decided(found[0], outdated(found[0], screen, fold)) if found else None
+    signoff = _signoff(people, screen)
     if redacted and signoff:
         signoff |= {"by": "", "reason": "", "conditions": ""}
-    verdicts = reviewed(carried(screen.events, needed, None, noted=()), study_id, flips, (old, new)).verdicts
+    verdicts = reviewed(carried(screen.events, people.needed, None, noted=()), study_id, flips, pair).verdicts
     noted: Sequence[str] = [] if redacted else chosen(flips, verdicts)
-    held = reviewed(carried(screen.events, needed, signoff, noted=noted), study_id, flips, (old, new))
+    held = reviewed(carried(screen.events, people.needed, signoff, noted=noted), study_id, flips, pair)
+    release, fixed = None, from_record(study["protocol"]).release
+    if fixed and endpoints:
+        counted = rows[f"repeat_stable_flips[{fixed.kernel}]@{old}-{new}"]["numerator"] is not None
+        judged = _flips(db, study_id, fixed.kernel, pair) if counted else None
+        release = reported(fixed, Audited(study_id, study["bundle"], pair, locks, judged, study["release"], rows), held)
     selection = Selection(study_id, old, new, kernel)
-    return _Gathered(study, source(db, study, held, None), selection, flips, held.record)
+    return _Gathered(study, source(db, study, held, release), selection, flips, held.record)
+
+
+def _flips(db: Path, study_id: str, kernel: str, pair: Pair) -> list[str] | None:
+    table = read.columns(db, study_id, kernel, *pair)
+    if table is None:
+        return None
+    return [question for question, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
+
+
+def _signoff(people: People, screen: signed.Screen) -> dict[str, str] | None:
+    found = decisions(people.fold, screen.study_id, screen.pair)
+    if not found:
+        return None
+    fault = ""
+    try:
+        people.proof(found[0])
+    except AuditError as error:
+        fault = str(error.problems[0])
+    return decided(found[0], outdated(found[0], screen, people.fold), fault)

@@ -41,8 +41,8 @@ def page() -> None:
             f"Choose one of these above: {display.plain(pairs)}.",
         )
         return
-    fold, person = store().fold(), identity.person()
-    hidden = _hidden(fold, comparison)
+    people, person = making.people_of(store(), identity.team().needed), identity.person()
+    hidden = _hidden(people.fold, comparison)
     if person.independent and hidden:
         display.empty(
             f"{plural(hidden, 'flip')} still {'waits' if hidden == 1 else 'wait'} for your own verdict.",
@@ -54,7 +54,7 @@ def page() -> None:
         redacted = st.toggle(
             "Redacted", key="report-redacted", help="Ids and digests only: no question, answer, gold or passage."
         )
-        _downloads(comparison, fold, redacted)
+        _downloads(comparison, people, redacted)
         display.block("<h2>What is in it</h2><ul>" + "".join(f"<li>{part}</li>" for part in PARTS) + "</ul>")
         display.note(
             "Checked by anyone who has the study: <code>snapshot-audit verify STUDY --claims REPORT</code>. The same "
@@ -62,8 +62,8 @@ def page() -> None:
             "and verdicts give the same file, to the byte."
         )
     with right, st.container(border=True):
-        first = making.preview(runtime.database(), selection.study, fold, needed=identity.team().needed,
-                               pair=(selection.old, selection.new), redacted=redacted)  # fmt: skip
+        pair = (selection.old, selection.new)
+        first = making.preview(runtime.database(), selection.study, people, pair=pair, redacted=redacted)
         st.html(f'<style>{_style()}</style><div class="sa-report">{first}</div>')
 
 
@@ -75,13 +75,13 @@ def _hidden(fold: Fold, comparison: Comparison) -> int:
     return sum(fold.standing(selection.study, question, name, pair).verdict is None for question in flips)
 
 
-def _downloads(comparison: Comparison, fold: Fold, redacted: bool) -> None:
+def _downloads(comparison: Comparison, people: making.People, redacted: bool) -> None:
     selection = comparison.selection
     name = re.sub(r"[^a-z0-9-]+", "-", f"{selection.study}-{selection.old}-{selection.new}".lower()).strip("-")
     name += "-redacted" if redacted else ""
     make = partial(
-        making.render, runtime.database(), selection.study, fold, needed=identity.team().needed,
-        pair=(selection.old, selection.new), redacted=redacted,
+        making.render, runtime.database(), selection.study, people, pair=(selection.old, selection.new),
+        redacted=redacted,
     )  # fmt: skip
     st.download_button(
         "Download as one HTML file", data=make, file_name=f"{name}.html", mime="text/html", key="report-html",

@@ -14,7 +14,7 @@ from audit_core.readmodel.load import load
 from audit_core.reviews.fold import Fold
 from audit_core.verify import verify
 from audit_core.verify.printed import check_report
-from dashboard.report.making import render
+from dashboard.report.making import People, render
 from dashboard.report.paper import printed
 from tests.support import desk
 from tests.support.server import Server
@@ -34,7 +34,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     out = {}
     for name in ("help-centre", "nq-400", "desk"):
         out[name] = folder / f"{name}.html"
-        out[name].write_bytes(render(folder / "audit.db", name, Fold([]), redacted=False))
+        out[name].write_bytes(render(folder / "audit.db", name, People(Fold([])), redacted=False))
     return out
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit_core.deciding import Audited, ReleaseOutcome, desk, release_outcome
 from audit_core.errors import StorageError
 from audit_core.estimators.gate import Condition
 from audit_core.release import ReleaseRule
-from audit_core.report.gate import Audited, Desk, ReleaseOutcome, release_outcome
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.proofs import FOLDER
 from audit_core.reviews.signoff import read
@@ -41,8 +41,8 @@ def ask(study: Path, store: ReviewStore) -> Ask:
     """Outcome of each condition on people, by name."""
 
     def asked(rule: ReleaseRule = PEOPLE, flips: object = ...) -> dict[str, tuple[bool | None, str]]:
-        desk = Desk(store.fold(), lambda decision: read(store, decision))
-        found = release_outcome(rule, audited(study, flips), desk)
+        people = desk(store.fold(), lambda decision: read(store, decision))
+        found = release_outcome(rule, audited(study, flips), people)
         return {c.name: (c.met, c.sentence) for c in found.conditions}
 
     return asked

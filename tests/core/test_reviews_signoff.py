@@ -19,11 +19,12 @@ from audit_core.codec import encode
 from audit_core.digests import sha256
 from audit_core.errors import InputError, StorageError
 from audit_core.reviews import signed
+from audit_core.reviews.decided import Signed, decisions, outdated
 from audit_core.reviews.events import chained
 from audit_core.reviews.merge import merge
 from audit_core.reviews.proofs import FOLDER
 from audit_core.reviews.signed import Screen
-from audit_core.reviews.signoff import Signed, Wish, decisions, outdated, read, sign
+from audit_core.reviews.signoff import Wish, read, sign
 from audit_core.reviews.store import ConflictError, ReviewStore
 from audit_core.reviews.team import Person, RefusedError
 from audit_core.verify.signoff import TITLES, verify_signoff

@@ -11,19 +11,22 @@ from fractions import Fraction
 import pytest
 
 from audit_core import bundled
+from audit_core.deciding import audited, desk, release_outcome
 from audit_core.errors import InputError
 from audit_core.numerals import points
 from audit_core.printed import withheld
 from audit_core.readmodel import read
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.signoff import Wish, sign
+from audit_core.reviews.signoff import read as read_signoff
 from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person
 from audit_core.study import Study
 from audit_core.verify import verify
 from audit_core.verify.printed import check_report
 from dashboard.report.examples import EACH, FEWEST, MOST, chosen
-from dashboard.report.making import render
+from dashboard.report.making import People, people_of, render
+from tests.support import ruled
 from tests.support.reports import MARKED, Reports, changed, other_digit, resealed
 from tests.support.signing import AT, give, screens
 from tests.support.simulator import StudySimulator
@@ -58,7 +61,7 @@ def told(tmp_path_factory):
     person = Person("local:Ada", "adjudicator", proved=False)
     wish = Wish("conditions", "Three of 5 are known <i>since</i> May 2026.", "Fix the 2 regressions first.")
     sign(store, person, screen(store.fold()), screen, wish, request_id="r1", at=AT)
-    return folder, study, flips, store.fold()
+    return folder, study, flips, people_of(store, 1)
 
 
 @pytest.mark.parametrize("study_id", STUDIES)
@@ -72,11 +75,11 @@ def test_every_number_of_a_bundled_study_is_derived_again(study_id, redacted, tm
 
 
 def test_the_same_study_and_verdicts_give_the_same_bytes(told, tmp_path):
-    folder, study, _, fold = told
-    first = Reports(folder, study, fold).page
-    again = Reports(tmp_path, study, ReviewStore(folder / "reviews.db").fold()).page
+    folder, study, _, people = told
+    first = Reports(folder, study, people).page
+    again = Reports(tmp_path, study, people_of(ReviewStore(folder / "reviews.db"), 1)).page
     assert first == again
-    assert Reports(tmp_path, study, Fold([])).page != first
+    assert Reports(tmp_path, study).page != first
 
 
 def test_a_changed_digit_is_caught_wherever_it_is(small):
@@ -152,8 +155,8 @@ def test_what_is_no_report_is_refused(content, small, tmp_path):
 
 
 def test_verdicts_and_signoff_are_in_it_and_counted_again(told):
-    folder, study, flips, fold = told
-    report = Reports(folder, study, fold)
+    folder, study, flips, people = told
+    report = Reports(folder, study, people)
     page = report.page.decode()
     assert report.failed() == []
     said = dict(MARKED.findall(page))
@@ -176,8 +179,8 @@ def test_verdicts_and_signoff_are_in_it_and_counted_again(told):
 
 
 def test_a_redacted_report_holds_no_text(told):
-    folder, study, flips, fold = told
-    report = Reports(folder, study, fold, redacted=True)
+    folder, study, flips, people = told
+    report = Reports(folder, study, people, redacted=True)
     page = html.unescape(re.sub(r"<script>.*?</script>|<style>.*?</style>", "", report.page.decode(), flags=re.S))
     assert report.failed() == []
     assert chosen(flips, {})[0] in page
@@ -196,8 +199,8 @@ def test_a_redacted_report_holds_no_text(told):
 
 
 def test_the_numbers_are_those_of_the_results(told):
-    folder, study, _, fold = told
-    page = Reports(folder, study, fold).page.decode()
+    folder, study, _, people = told
+    page = Reports(folder, study, people).page.decode()
     stored = {e["name"]: e for e in (Study(study).results() or {})["estimates"]}
     checked = 0
     for mark, text in MARKED.findall(page):
@@ -212,6 +215,40 @@ def test_the_numbers_are_those_of_the_results(told):
     assert checked > 60
     named = {json.loads(html.unescape(mark))[1] for mark, _ in MARKED.findall(page) if ",&quot;name&quot;]" in mark}
     assert named >= stored.keys()
+
+
+@pytest.mark.parametrize("redacted", [False, True])
+@pytest.mark.parametrize(
+    ("how", "word", "outcome"),
+    [
+        (ruled.CALM, "ship", "met"),
+        (ruled.CALM, "conditions", "met"),
+        (ruled.CALM, "hold", "not met"),
+        (ruled.CALM, "", "not met"),
+        (ruled.MOVED, "ship", "not met"),
+    ],
+)
+def test_the_release_rule_comes_out_as_the_gate_says(how, word, outcome, redacted, tmp_path):
+    study = ruled.build(tmp_path / "ruled", ruled.BOTH, **how)
+    store = ReviewStore(tmp_path / "reviews.db")
+    ruled.review(study, store)
+    if word:
+        ruled.signs(study, store, word)
+    report = Reports(tmp_path, study, people_of(store, 1), redacted=redacted)
+    page = report.page.decode()
+    assert report.failed() == []
+    whole = audited(Study(study), Study(study).protocol)
+    people = desk(store.fold(), lambda decision: read_signoff(store, decision))
+    made = release_outcome(ruled.BOTH, whole, people)
+    assert made.outcome == outcome
+    said = {tuple(json.loads(html.unescape(mark))): html.unescape(text) for mark, text in MARKED.findall(page)}
+    assert said["release", "outcome"] == outcome
+    for number, condition in enumerate(made.conditions):
+        shown = said["release", number, "sentence"]
+        assert shown == condition.sentence or (redacted and word == "conditions" and condition.name == "signoff")
+    assert ("Remove shard" in page) == (word == "conditions" and not redacted)
+    forged = page.replace('"verdict":"both_acceptable"', '"impact":"high","verdict":"regression"', 1)
+    assert {"R03", "R06"} & set(report.failed(resealed(forged.encode())))
 
 
 def test_examples_follow_the_rule_that_the_report_states():
@@ -235,9 +272,9 @@ def test_studies_at_the_edges_get_a_report_in_words(tmp_path):
         study_id, path = row["study_id"], tmp_path / row["study_id"]
         if study_id == "one-state":
             with pytest.raises(InputError, match="two states"):
-                render(db, study_id, Fold([]), redacted=False)
+                render(db, study_id, People(Fold([])), redacted=False)
             continue
-        page = render(db, study_id, Fold([]), redacted=False)
+        page = render(db, study_id, People(Fold([])), redacted=False)
         (tmp_path / "r.html").write_bytes(page)
         results = check_report(tmp_path / "r.html", path, verify(path))
         assert [(r.check_id, r.detail) for r in results if r.result != "passed"] == [], study_id

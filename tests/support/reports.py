@@ -12,7 +12,7 @@ from audit_core.readmodel.load import load
 from audit_core.reviews.fold import Fold
 from audit_core.verify import verify
 from audit_core.verify.printed import SEAL, check_report
-from dashboard.report.making import render
+from dashboard.report.making import People, render
 
 MARKED = re.compile(r'<data value="([^"]*)">([^<]*)</data>')
 
@@ -51,15 +51,15 @@ class Reports:
     Args:
         folder: For files.
         study: The study's folder.
-        fold: What people said.
+        people: What people said.
     """
 
-    def __init__(self, folder: Path, study: Path, fold: Fold | None = None, *, redacted: bool = False) -> None:
+    def __init__(self, folder: Path, study: Path, people: People | None = None, *, redacted: bool = False) -> None:
         self.folder, self.study = folder, study
         self.db = loaded(folder, study)
         self.checks = verify(study)
         study_id = self.checks and study.name
-        self.page = render(self.db, study_id, fold or Fold([]), redacted=redacted)
+        self.page = render(self.db, study_id, people or People(Fold([])), redacted=redacted)
 
     @property
     def slim(self) -> bytes:

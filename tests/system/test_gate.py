@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from audit_core.cli import main
+from audit_core.deciding import Number, ReleaseOutcome
 from audit_core.digests import sha256
 from audit_core.estimators.gate import Condition
 from audit_core.model import CheckResult
-from audit_core.report.gate import Number, ReleaseOutcome
 from audit_core.report.gate_files import Gate, escaped, junit, markdown
 from audit_core.reviews.store import ReviewStore
 from audit_core.study import CELLS, RESULTS, Study

@@ -19,9 +19,10 @@ from audit_core.protocol import Protocol
 from audit_core.release import ReleaseRule
 from audit_core.results import arrays_of, as_row, estimate_all, from_record, release_of
 from audit_core.reviews import signed
+from audit_core.reviews.carried import Reviewed
+from audit_core.reviews.decided import Signed, decisions, outdated
 from audit_core.reviews.events import DECISIONS, Event
 from audit_core.reviews.fold import Fold, Pair, progress
-from audit_core.reviews.signoff import Signed, decisions, outdated
 from audit_core.study import Study
 
 Outcome = Literal["met", "not met", "cannot be decided"]
@@ -61,16 +62,45 @@ class Audited:
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """A sign-off that is in force.
+
+    Attributes:
+        verdict: One of `DECISIONS`.
+        on: The day.
+        since: Why it is outdated; empty where it holds.
+        conditions: Of *ship with conditions*.
+        fault: What is wrong with its file; empty where that is as it was signed.
+    """
+
+    verdict: str
+    on: str
+    since: str
+    conditions: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
 class Desk:
     """What people said.
 
     Attributes:
         fold: What stands.
-        proof: Reads the file of a sign-off; raises where it is missing or was changed.
+        signature: The sign-off in force on a study under a rule; None where nobody has signed.
     """
 
     fold: Fold
-    proof: Callable[[Signed], object]
+    signature: Callable[[ReleaseRule, Audited], Signature | None]
+
+
+def desk(fold: Fold, proof: Callable[[Signed], object]) -> Desk:
+    """What a store of verdicts says.
+
+    Args:
+        fold: What stands.
+        proof: Reads the file of a sign-off; raises where it is missing or was changed.
+    """
+    return Desk(fold, lambda rule, study: _signature(rule, study, fold, proof))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,27 +230,60 @@ def _signed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:
     name = "signoff"
     if desk is None:
         return Condition(name, None, f"Not decided: {UNSEEN}")
-    found = [d for d in decisions(desk.fold, study.study_id, study.pair) if d.event.kind == "signoff"]
-    if not found:
+    found = desk.signature(rule, study)
+    if found is None:
         return Condition(name, False, "Nobody has signed a release decision on this pair of states.")
-    decision = found[0]
-    text = f"{DECISIONS[str(decision.event.verdict)]} was signed on {decision.event.at[:10]}"
+    text = f"{DECISIONS[found.verdict]} was signed on {found.on}"
+    if found.since:
+        return Condition(name, False, f"{text} and is outdated. {found.since}")
+    if found.verdict == "hold":
+        return Condition(name, False, f"{text}.")
+    if found.fault:
+        return Condition(name, None, f"Not decided: {text}, but {found.fault}")
+    if found.verdict == "conditions":
+        conditions = " ".join(found.conditions.split()).removesuffix(".")
+        told = f"“{conditions}”" if conditions else "in the signed file"
+        return Condition(name, True, f"{text}. Its conditions, which no gate can check: {told}.")
+    return Condition(name, True, f"{text}, and nothing has changed since.")
+
+
+def _signature(
+    rule: ReleaseRule, study: Audited, fold: Fold, proof: Callable[[Signed], object]
+) -> Signature | None:
+    found = [d for d in decisions(fold, study.study_id, study.pair) if d.event.kind == "signoff"]
+    if not found:
+        return None
     now = signed.screen(
-        desk.fold, {"study_id": study.study_id, "bundle": study.bundle, "verified": "passed"}, study.pair, rule.kernel,
+        fold, {"study_id": study.study_id, "bundle": study.bundle, "verified": "passed"}, study.pair, rule.kernel,
         locks=study.locks, estimates=(), flips=study.flips or (), rule=None, needed=rule.needed,
     )  # fmt: skip
-    if since := outdated(decision, now, desk.fold):
-        return Condition(name, False, f"{text} and is outdated. {' '.join(since)}")
-    if decision.event.verdict == "hold":
-        return Condition(name, False, f"{text}.")
+    decision, fault = found[0], ""
     try:
-        desk.proof(decision)
+        proof(decision)
     except AuditError as error:
-        return Condition(name, None, f"Not decided: {text}, but {error.problems[0]}")
-    if decision.event.verdict == "conditions":
-        conditions = " ".join(decision.content["conditions"].split()).removesuffix(".")
-        return Condition(name, True, f"{text}. Its conditions, which no gate can check: “{conditions}”.")
-    return Condition(name, True, f"{text}, and nothing has changed since.")
+        fault = str(error.problems[0])
+    return Signature(
+        str(decision.event.verdict), decision.event.at[:10], " ".join(outdated(decision, now, fold)),
+        str(decision.content["conditions"]), fault,
+    )  # fmt: skip
+
+
+def reported(rule: ReleaseRule, study: Audited, held: Reviewed) -> Record:
+    """The outcome as a report prints it, from what the report carries of the review.
+
+    Args:
+        held: What people said.
+    """
+
+    def signature(_rule: ReleaseRule, _study: Audited) -> Signature | None:
+        found = held.signoff
+        if found is None:
+            return None
+        return Signature(found["verdict"], found["at"][:10], found["outdated"], found["conditions"], found["fault"])
+
+    outcome = release_outcome(rule, study, Desk(held.fold, signature))
+    conditions = [{"name": c.name, "met": c.met, "sentence": c.sentence} for c in outcome.conditions]
+    return {"outcome": outcome.outcome, "headline": outcome.headline, "conditions": conditions}
 
 
 def _numbers(rule: ReleaseRule, study: Audited) -> tuple[Number, ...]:
