@@ -18,7 +18,7 @@ def section(comparison: Comparison, writer: Writer) -> str:
     parts = []
     if writer.source.release is not None:
         parts.append(
-            f"<h3>Release rule: "
+            "<h3>Release rule: "
             f"{writer.say('release', 'outcome')}</h3>{_conditions(writer, 'release', writer.source.release)}"
         )
     if rule is not None:
@@ -78,7 +78,6 @@ def _signed(writer: Writer) -> str:
         text += f"<p>Signed {writer.say('signoff', 'at')} UTC, "
     return text + (
         f"when {writer.say('signoff', 'reviewed')} of {writer.say('signoff', 'total')} flips had a verdict that "
-        "counts. Digest "
-        f"of the signed file: <span class='mono'>{writer.say('signoff', 'sha256')}</span>; "
+        f"counts. Digest of the signed file: <span class='mono'>{writer.say('signoff', 'sha256')}</span>; "
         "<code>snapshot-audit verify-signoff</code> checks it.</p>"
     )

@@ -45,7 +45,10 @@ def section(comparison: Comparison, writer: Writer, questions: Sequence[str]) ->
     """The section, or why there is none."""
     if not questions:
         return "<p>No question flipped in every repeat between these states, so there is nothing to show.</p>"
-    return f'<p class="small">{RULE}</p>' + "".join(_example(comparison, writer, question) for question in questions)
+    lead = f'<p class="small">{RULE}</p>'
+    if comparison.study["origin"] == "reconstructed":
+        lead += "<p class='warn'>Answers and documents here are placeholders; only the counts are meaningful.</p>"
+    return lead + "".join(_example(comparison, writer, question) for question in questions)
 
 
 def _example(comparison: Comparison, writer: Writer, question: str) -> str:

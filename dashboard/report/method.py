@@ -45,13 +45,10 @@ def section(comparison: Comparison, writer: Writer) -> str:
         rows.append(("gold", "sealed before the first answer, opened after answers and labels were locked"))
     text = (
         "<p>Every question is asked at least twice in every state. Disagreement between repeats of one state is "
-        "subtracted from "
-        "disagreement between states, question by question; the mean over questions is the excess churn. A question "
-        "flips for "
-        "good when both states agree with themselves and no answer of one agrees with an answer of the other. Method: "
-        "Ning "
-        "and Li, <cite>Same Agent, Different Answers: A Repeat-Aware Audit of Corpus-Induced Answer Churn in "
-        "Retrieval-Augmented QA</cite>.</p>"
+        "subtracted from disagreement between states, question by question; the mean over questions is the excess "
+        "churn. A question flips, repeat-stable, when both states agree with themselves and no answer of one agrees "
+        "with an answer of the other. Method: Ning and Li, <cite>Same Agent, Different Answers: A Repeat-Aware Audit "
+        "of Corpus-Induced Answer Churn in Retrieval-Augmented QA</cite>.</p>"
     )
     if study["provenance"]:
         text += f"<p>{writer.say('study', 'provenance')}</p>"
@@ -72,11 +69,9 @@ def boundary(comparison: Comparison, writer: Writer) -> str:
     rows = [(STATUS[name], words) for name, words in meaning.items() if name in used]
     may = (
         "<p>What may be claimed is about these questions, this generator, this judge and these settings: whether "
-        "answers moved "
-        "beyond repeat noise when only what is named above changed. Nothing is claimed about other questions, other "
-        "models or "
-        "the quality of the new state; whether a change is better or worse is what people say about single "
-        "questions.</p>"
+        "answers moved beyond repeat noise when only what is named above changed. Nothing is claimed about other "
+        "questions, other models or the quality of the new state; whether a change is better or worse is what people "
+        "say about single questions.</p>"
     )
     return (
         bullets(sentences.limits(comparison, writer)) + "<h3>What may be claimed</h3>" + may
@@ -100,8 +95,7 @@ def integrity(comparison: Comparison, writer: Writer) -> str:
     return (
         f"<p>{writer.say('checks', 'passed')} checks passed, {writer.say('checks', 'failed')} failed, "
         f"{writer.say('checks', 'could not check')} could not be made. Every number in this file is marked with what "
-        "it is and "
-        "can be derived again from the locked study, offline: <code>snapshot-audit verify STUDY --claims "
+        "it is and can be derived again from the locked study, offline: <code>snapshot-audit verify STUDY --claims "
         "REPORT</code>.</p>"
         + table("Numbered checks", ("check", "what is checked", "result"), checks)
         + table("Locks", ("gate", "SHA-256", "closed (UTC)"), locks)

@@ -41,8 +41,7 @@ def head(comparison: Comparison, writer: Writer) -> str:
     return (
         f'<header><p class="kind">Snapshot compatibility report</p><h1>{verdict.title}</h1>'
         f"<p class='lead'>{writer.say('study', 'title')}: {writer.say('study', 'questions')} questions, {repeats}, "
-        "from "
-        f"{named(selection.old, 'old')} to {named(selection.new, 'new')}.</p><p "
+        f"from {named(selection.old, 'old')} to {named(selection.new, 'new')}.</p><p "
         f"class='pills'>{' '.join(pills)}</p></header>"
         f'<section class="short" aria-label="In short"><div><h2>What happened</h2><p>{verdict.lead}</p></div>'
         f"<div><h2>What is true now</h2>{bullets(now(comparison, writer))}</div>"
@@ -137,39 +136,36 @@ def plain_words(comparison: Comparison, writer: Writer) -> str:
         comparison.pair(m, kernel)
         for m in ("baseline_agreement", "cross_agreement", "excess_churn", "repeat_stable_flips")
     )
-    same = "mean the same" if kernel == "semantic" else "are equal after normalization"
+    same = "mean the same, as judged," if kernel == "semantic" else "are equal after normalization"
     text = (
-        "<p>A language model does not always say the same thing twice. So every question was put more than once to the "
-        "same system, before anything changed. That tells how often two answers differ <b>for no reason</b>: repeat "
-        "noise. "
-        "Then the same questions were put to the changed system, and its answers compared with the earlier ones. Only "
-        "what differs <b>more often than noise</b> can come from the change. That surplus is called excess churn.</p>"
+        "<p>A language model does not always say the same thing twice. So every question was put more than once to "
+        "the same system, before anything changed. That tells how often two answers differ <b>for no reason</b>: "
+        "repeat noise. Then the same questions were put to the changed system, and its answers compared with the "
+        "earlier ones. Only what differs <b>more often than noise</b> can come from the change. That surplus is "
+        "called excess churn.</p>"
     )
     if any(exact(row) is None for row in (within, across, excess)):
         return text + f"<p>Here it cannot be measured: {writer.say('estimate', excess['name'], 'reason')}</p>"
     text += (
         f"<p>Here, two answers to one question {same} in {writer.number(within, 'percent')} of cases when nothing "
-        "changed, and "
-        f"in {writer.number(across, 'percent')} when one comes from before and one from after. The difference, "
-        f"<b>{writer.number(excess, 'points')}</b>, is the excess churn"
+        f"changed, and in {writer.number(across, 'percent')} when one comes from before and one from after. The "
+        f"difference, <b>{writer.number(excess, 'points')}</b>, is the excess churn"
     )
     if excess["low"] is not None and not degenerate(excess):
         level = writer.say("study", "level")
         text += (
             f". Other questions of the same kind would have given another number; with {level} confidence it lies "
-            "between "
-            f"{writer.number(excess, 'hundredths', 'low')} and {writer.number(excess, 'hundredths', 'high')}"
+            f"between {writer.number(excess, 'hundredths', 'low')} and {writer.number(excess, 'hundredths', 'high')}"
         )
     text += (
         ".</p><p>It is a gap between two agreements, not the share of answers that changed, and it counts every "
-        "change: "
-        "better answers, worse ones and those that make no difference. "
+        "change: better answers, worse ones and those that make no difference. "
     )
     if flips["numerator"]:
         text += (
-            f"Which of them matter is for people to say. They start with the "
-            f"{writer.number(flips, 'count', 'numerator')} "
-            "questions whose answers agreed with each other before, agree with each other after, and differ in between."
+            "Which of them matter is for people to say. They start with the "
+            f"{writer.number(flips, 'count', 'numerator')} questions whose answers agreed with each other before, "
+            "agree with each other after, and differ in between."
         )
     return Markup(text + "</p>")
 

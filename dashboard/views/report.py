@@ -58,8 +58,7 @@ def page() -> None:
         display.block("<h2>What is in it</h2><ul>" + "".join(f"<li>{part}</li>" for part in PARTS) + "</ul>")
         display.note(
             "Checked by anyone who has the study: <code>snapshot-audit verify STUDY --claims REPORT</code>. The same "
-            "study "
-            "and verdicts give the same file, to the byte."
+            "study and verdicts give the same file, to the byte."
         )
     with right, st.container(border=True):
         pair = (selection.old, selection.new)
