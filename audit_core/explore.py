@@ -17,6 +17,7 @@ from audit_core.estimators import transitions as flows
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.pairs import all_nonmatch
 from audit_core.estimators.pairs import pair_estimates as _pair_estimates
+from audit_core.estimators.pilot import Pilot, from_answers
 from audit_core.model import Estimate
 from audit_core.tensors import OUTCOMES, Answers
 
@@ -169,6 +170,11 @@ def outcome_flows(answers: Answers, old: str, new: str) -> dict[str, dict[str, i
     return {
         before: {after: int(moved[a, b]) for b, after in enumerate(OUTCOMES)} for a, before in enumerate(OUTCOMES)
     }
+
+
+def pilot(answers: Answers, old: str, new: str) -> Pilot | None:
+    """What a plan takes from a study's answers at two states; None where they do not show their noise."""
+    return from_answers(answers, old, new)
 
 
 def refusal_rate(outcomes: Sequence[str]) -> tuple[int, int, Fraction, Fraction]:

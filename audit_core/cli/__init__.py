@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, exporting, gating, judging, nulls, reporting, reviewing, team
+from audit_core.cli import collecting, commands, exporting, gating, judging, nulls, planning, reporting, reviewing, team
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -195,6 +195,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--add", action="store_true", help="keep the studies that are in the database already")
 
     reviewing.add_arguments(parsers, DEFAULT_REVIEWS)
+
+    planning.add_arguments(command("plan", planning.plan, planning.HELP))
 
     sub = command("init", collecting.init, "Write a commented protocol.toml to start from.")
     sub.add_argument("folder", metavar="FOLDER", type=Path, help="where; made when absent")

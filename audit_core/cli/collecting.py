@@ -10,28 +10,15 @@ from typing import Any
 
 from audit_core.cli.commands import Result, now, sound
 from audit_core.console import Progress, rule, table
-from audit_core.errors import InputError, Problem
 
 
 def init(arguments: argparse.Namespace) -> Result:
     """Write a protocol to start from; never over another one."""
+    from audit_core.collect.draft import write
     from audit_core.collection import TEMPLATE
 
     target: Path = arguments.folder / "protocol.toml"
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("x", encoding="utf-8") as stream:
-            stream.write(TEMPLATE)
-    except FileExistsError:
-        raise InputError(
-            Problem(
-                "a protocol is there already",
-                "a folder without one",
-                target.name,
-                str(target),
-                "Edit it, or choose another folder.",
-            )
-        ) from None
+    write(target, TEMPLATE)
     text = f"Written: {target}\nNext: edit it, put the files it names beside it, then: snapshot-audit freeze {target}"
     return {"protocol": str(target)}, text, 0
 
