@@ -24,11 +24,12 @@ page = st.navigation(
     ]
     + [
         st.Page(VIEWS / "importing.py", title="Import", url_path="import"),
+        st.Page(VIEWS / "plan.py", title="Plan", url_path="plan"),
         st.Page(VIEWS / "labels.py", title="Label pairs", url_path="labels", visibility="hidden"),
     ],
     position="top",
 )
-if shell.frame(compares=page.url_path != "import"):
+if shell.frame(compares=page.url_path not in ("import", "plan")):
     try:
         page.run()
     except AuditError as error:
