@@ -52,7 +52,7 @@ FIELDS = {
                    "How often two answers of one state that mean the same have the same words."),
     "margin": Field("Margin, pp", 3, 0, 100, 0.5, 1, "Least exact excess churn that counts."),
     "level": Field("Confidence, %", 95, 50.1, 99.9, 1, 1, "Of the one-sided lower bounds."),
-    "tolerance": Field("Tolerance, pp", 3, 0.1, 100, 1, 1, "Excess churn below which an audit is called compatible."),
+    "tolerance": Field("Tolerance, pp", 3, 0.1, 99, 1, 1, "Excess churn below which an audit is called compatible."),
     "states": Field("States", 2, 2, 100, 1, 0, "In which every question is asked; for the cost."),
 }  # fmt: skip
 NO_PILOT = ""

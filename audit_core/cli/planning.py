@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HELP = "How many questions an audit needs, what they would find and cost; writes a protocol."
 SHARES = {
     "flips": (0.0, 1.0), "noise": (0.0, 0.5), "same_words": (0.0, 1.0), "reworded": (0.0, 1.0), "margin": (0.0, 1.0),
-    "level": (0.5, 0.9999), "power": (0.01, 0.99), "tolerance": (0.0001, 1.0),
+    "level": (0.5, 0.9999), "power": (0.01, 0.99), "tolerance": (0.0001, 0.99),
 }  # fmt: skip
 """Options that are shares, with their least and largest value."""
 WHOLE = {"questions": (50, 1_000_000), "repeats": (2, 10), "states": (2, 100)}

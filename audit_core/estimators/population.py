@@ -137,10 +137,9 @@ class Population:
         Args:
             repeats: k ≥ 2, answers in each of the two states.
         """
-        still = _law(self._without_flips(), repeats, "still")
-        return _law(self._without_flips(), repeats, "moved"), (
-            _law(self._without_flips(), repeats, "reworded").joined(still, self.reworded) if self.reworded else still
-        )
+        noise = replace(self, flips=0.0, reworded=0.0)  # one entry of the cache whatever moves
+        moved, still = (_law(noise, repeats, movement) for movement in ("moved", "still"))
+        return moved, _law(noise, repeats, "reworded").joined(still, self.reworded) if self.reworded else still
 
     def zeta(self, kernel: str) -> float:
         """Mean of ζ = S₂ − 2·S₃ + S₂² over the questions: repeat noise alone gives D the variance ζ·h(k)."""
@@ -158,9 +157,6 @@ class Population:
         settled = ((True, 1 - self.unsettled), (False, self.unsettled))
         words = zip(WORDINGS, self.wordings, strict=True)
         return [(s, w, a * b) for (s, a), (w, b) in product(settled, words) if a * b > 0]
-
-    def _without_flips(self) -> Population:
-        return replace(self, flips=0.0, reworded=0.0)
 
 
 def noise_factor(old: int, new: int | None = None) -> float:

@@ -229,7 +229,7 @@ def _cost(found: dict[str, Any]) -> None:
     with st.expander("Tokens and prices", key="plan-prices"):
         _number("states")
         answer = answer_tokens()
-        judge = judge_tokens(found["repeats"] * 2, answer.written)
+        judge = judge_tokens(found["repeats"] * int(plans.value("states")), answer.written)
         for who, tokens, label in (("answer", answer, "an answer"), ("judge", judge, "a judge's reply")):
             if who == "judge" and "judging" not in cost:
                 continue

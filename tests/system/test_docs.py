@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from audit_core.collection import read_toml
 from audit_core.readmodel import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +52,11 @@ def test_retrieval_replays_two_runs_and_repeats_the_study(tmp_path: Path) -> Non
     assert (tmp_path / "my-repeat/my-repeat/results/results.json").is_file()
     lines = (tmp_path / "my-replay/my-replay/retrieval/primary.jsonl").read_text().splitlines()
     assert [[d["document_id"] for d in json.loads(line)["documents"]] for line in lines] == [["a"], ["b", "a"]]
+
+
+def test_the_commands_of_the_planner_write_a_protocol(tmp_path: Path) -> None:
+    run_commands("plan.md", tmp_path)
+    assert read_toml(tmp_path / "protocol.toml")[1].count == 400
 
 
 RECIPES = {
