@@ -127,6 +127,7 @@ OUR_WORDS = {
     },
     "display.py": {"label"},  # of a folded table, a literal at every call
     "components/verdict_form.py": {"label(action)", "tooltip(action)", "f'Keep {words}: {name}'"},  # the key registry
+    "views/plan.py": {"field.label", "field.help"},  # plans.FIELDS, a table of literals
     "views/triage.py": {"f'{QUEUES[name].label} · {counts[name]:,}'", "f'Verdicts as {name.upper()}'"},  # and queues
 }
 """Arguments made at run time from words of the program alone; look twice before adding one."""
