@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -44,26 +45,30 @@ def printed(page: bytes) -> bytes:
     Raises:
         StorageError: There is no browser, or it failed.
     """
-    program = browser()
+    program, said = browser(), ""
     with tempfile.TemporaryDirectory(prefix="report-") as folder:
         source, target = Path(folder) / "report.html", Path(folder) / "report.pdf"
         source.write_bytes(page)
         command = [
-            program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            program, "--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder}/profile", "--no-pdf-header-footer",
             "--virtual-time-budget=10000", f"--print-to-pdf={target}", source.as_uri(),
         ]  # fmt: skip
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said = [str(error)]
-        if not target.is_file() or not target.stat().st_size:
-            raise StorageError(
-                Problem("the browser did not print", "a PDF file", " ".join(said)[:300] or "nothing", program,
-                        "Try again; the HTML file prints from any browser.")
-            )  # fmt: skip
-        return undated(target.read_bytes())
+        # Its sandbox does not start for root or in most containers; what is printed is our own page, with a policy.
+        for sandbox in ([], ["--no-sandbox"]) if os.geteuid() else (["--no-sandbox"],):
+            try:
+                done = subprocess.run([*command, *sandbox], capture_output=True, timeout=PATIENCE, check=False)
+                said = " ".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
+            except (OSError, subprocess.TimeoutExpired) as error:
+                said = str(error)
+            if target.is_file() and target.stat().st_size:
+                return undated(target.read_bytes())
+    raise StorageError(
+        Problem(
+            "the browser did not print", "a PDF file", said[:300] or "nothing", program,
+            "Try again; the HTML file prints from any browser.",
+        )
+    )  # fmt: skip
 
 
 def undated(data: bytes) -> bytes:
