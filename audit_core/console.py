@@ -72,14 +72,15 @@ def rule(text: str) -> str:
 
 
 def estimate_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Estimates as tables: name, value, lower bound, interval, status; those on outcomes and evidence come last."""
-    from audit_core.estimators.refusals import MEASURES
+    """Estimates as tables: name, value, lower bound, interval, status; those of each newer group come last."""
+    from audit_core.estimators.groups import GROUPS
 
-    groups: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    groups: dict[str, list[dict[str, Any]]] = {"": [], **{group.title: [] for group in GROUPS}}
     for row in rows:
-        groups[row["measure"] in MEASURES].append(row)
-    titles = {False: "", True: rule("outcomes of answers, refusals, evidence of repeats") + "\n"}
-    return "\n\n".join(titles[group] + _estimates(found) for group, found in groups.items() if found)
+        groups[next((group.title for group in GROUPS if row["measure"] in group.measures), "")].append(row)
+    return "\n\n".join(
+        (rule(title) + "\n" if title else "") + _estimates(found) for title, found in groups.items() if found
+    )
 
 
 def _estimates(rows: Sequence[dict[str, Any]]) -> str:
@@ -111,7 +112,7 @@ def _shower(row: dict[str, Any]) -> Any:
     if row["unit"] in PERCENT:
         suffix = (
             " pp"
-            if "churn" in row["measure"] or "contribution" in row["measure"] or "difference" in row["measure"]
+            if any(word in row["measure"] for word in ("churn", "contribution", "difference", "influence"))
             else " %"
         )
         return lambda value: points(value) + suffix

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from audit_core.estimators import binomial, bootstrap, churn, judges, outcomes, overlap, refusals, trajectories
+from audit_core.estimators import (
+    binomial,
+    bootstrap,
+    churn,
+    judges,
+    outcomes,
+    overlap,
+    paired,
+    refusals,
+    robustness,
+    trajectories,
+)
 from audit_core.estimators import transitions as flows
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.pairs import all_nonmatch
@@ -41,6 +52,23 @@ def pair_estimates(answers: Answers, old: str, new: str, questions: Collection[s
 def state_estimates(answers: Answers, state: str, questions: Collection[str] | None = None) -> list[Estimate]:
     """Outcomes, splits and sources of noise of a state, on all questions or on a slice."""
     return list(refusals.state_estimates(_slice(answers, questions), state, EXPLORATORY))
+
+
+def robustness_estimates(answers: Answers, old: str, new: str) -> list[Estimate]:
+    """How sure the excess churn of any pair of states is, on all questions."""
+    return list(robustness.pair_estimates(answers, old, new, "explored", EXPLORATORY))
+
+
+def paired_estimates(first: Answers, second: Answers, old: str, new: str) -> list[Estimate]:
+    """Two studies on the questions that they share; see `paired.paired_estimates`."""
+    return list(paired.paired_estimates(paired.common(first, second), old, new, EXPLORATORY))
+
+
+def paired_flips(first: Answers, second: Answers, kernel: str, old: str, new: str) -> dict[str, list[str]]:
+    """Ids of the shared questions that flip in both studies, in the first alone, in the second alone."""
+    both = paired.common(first, second)
+    _, found = paired.flips(both, kernel, old, new)
+    return {where: [both.first.question_ids[i] for i in np.flatnonzero(mask)] for where, mask in found.items()}
 
 
 def agreement_matrix(answers: Answers, kernel: str) -> list[list[Fraction | None]]:

@@ -46,6 +46,16 @@ def percent(value: Number | None, places: int = 2) -> str:
     return text if text == UNDEFINED else text + "%"
 
 
+def probability(value: Number | None) -> str:
+    """A p-value: ``0.018``, or ``8.0 × 10⁻¹⁶`` below a thousandth."""
+    if value is None:
+        return UNDEFINED
+    if value >= Fraction(1, 1000):
+        return decimal(value, 3)
+    digits, _, power = f"{float(value):.1e}".partition("e")
+    return f"{digits} × 10" + str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
 def points(value: Number | None, places: int = 2, *, sign: bool = False) -> str:
     """A difference of shares as ``10.25 pp``; with `sign` a plus stands before a gain."""
     text = decimal(value, places, 100)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,10 +12,11 @@ import numpy as np
 from audit_core import __version__
 from audit_core.codec import INT_LIMIT, Record
 from audit_core.errors import InputError, Problem
-from audit_core.estimators import bootstrap, churn, limits, refusals, stream
+from audit_core.estimators import bootstrap, churn, limits, stream
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.catalogue import judge_estimates, ladder_estimates, state_estimates
 from audit_core.estimators.gate import Condition, Outcome, decide
+from audit_core.estimators.groups import GROUPS, ROBUSTNESS, Group, lacking
 from audit_core.estimators.pairs import pair_estimates
 from audit_core.model import Dossier, Estimate, EstimateStatus
 from audit_core.protocol import Protocol
@@ -58,8 +59,14 @@ def arrays_of(protocol: Protocol, dossiers: Iterable[Dossier]) -> Answers:
     return build(dossiers, builder_of(protocol))
 
 
-def estimate_all(protocol: Protocol, answers: Answers, progress: Progress = lambda _: None) -> list[Estimate]:
-    """Every estimate of a study, in the order in which results.json lists them."""
+def estimate_all(
+    protocol: Protocol, answers: Answers, progress: Progress = lambda _: None, without: Collection[Group] = ()
+) -> list[Estimate]:
+    """Every estimate of a study, in the order in which results.json lists them.
+
+    Args:
+        without: Groups of newer estimates to leave out.
+    """
     settings = settings_of(protocol)
     found: list[Estimate] = []
     for old, new, role in protocol.pairs():
@@ -70,22 +77,31 @@ def estimate_all(protocol: Protocol, answers: Answers, progress: Progress = lamb
     progress("ladder and judges")
     found += ladder_estimates(answers, protocol.endpoints, settings)
     found += judge_estimates(answers, protocol.endpoints, settings)
-    progress("outcomes")
-    return found + _outcome_estimates(protocol, answers, settings)
+    for group in GROUPS:
+        if group not in without:
+            progress(group.title)
+            found += group.make(protocol, answers, settings)
+    return found
 
 
-def _outcome_estimates(protocol: Protocol, answers: Answers, settings: Settings) -> list[Estimate]:
-    states = [e for state in answers.states for e in refusals.state_estimates(answers, state, settings)]
-    pairs = [
-        e for old, new, role in protocol.pairs() for e in refusals.pair_estimates(answers, old, new, role, settings)
-    ]
-    return states + pairs
+def robustness(protocol: Protocol, answers: Answers) -> list[Estimate]:
+    """How sure excess churn is; see `groups.robustness`."""
+    return ROBUSTNESS.make(protocol, answers, settings_of(protocol))
 
 
-def newer(protocol: Protocol, answers: Answers) -> list[Estimate]:
-    """The estimates that results may lack because they were locked before these existed; exploratory."""
+def newer(protocol: Protocol, answers: Answers, groups: Iterable[Group] = GROUPS) -> list[Estimate]:
+    """The estimates that results lack because they were locked before these existed; exploratory.
+
+    Args:
+        groups: From `groups.lacking`.
+    """
     settings = replace(settings_of(protocol), status=lambda _kind, _role: "exploratory")
-    return _outcome_estimates(protocol, answers, settings)
+    return [estimate for group in groups for estimate in group.make(protocol, answers, settings)]
+
+
+def measures_of(stored: Record) -> list[str]:
+    """Measures of stored estimates."""
+    return [str(e.get("measure")) for e in stored.get("estimates", []) if isinstance(e, dict)]
 
 
 def complete(protocol: Protocol, answers: Answers, stored: Record | None) -> list[Estimate]:
@@ -97,9 +113,7 @@ def complete(protocol: Protocol, answers: Answers, stored: Record | None) -> lis
     if stored is None:
         return estimate_all(protocol, answers)
     locked = [from_record(item) for item in stored["estimates"]]
-    if any(estimate.measure in refusals.MEASURES for estimate in locked):
-        return locked
-    return locked + newer(protocol, answers)
+    return locked + newer(protocol, answers, lacking(measures_of(stored)))
 
 
 def differences(stored: Record, made: Record) -> tuple[list[str], set[str]]:
@@ -110,14 +124,16 @@ def differences(stored: Record, made: Record) -> tuple[list[str], set[str]]:
         made: From `compute`.
 
     Returns:
-        A sentence for each fault, and the names that are not in the stored results because they are newer: all of that
+        A sentence for each fault, and the names that are not in the stored results because they are newer: all of a
         group are absent, or none may be.
     """
     items = stored.get("estimates", [])
     given = {e.get("name"): e for e in items if isinstance(e, dict)}
     faults = [] if len(given) == len(items) else ["An estimate stands there twice, or is none."]
-    group = {e["name"] for e in made["estimates"] if e["measure"] in refusals.MEASURES}
-    absent = set() if given.keys() & group else group
+    absent: set[str] = set()
+    for group in GROUPS:
+        names = {e["name"] for e in made["estimates"] if e["measure"] in group.measures}
+        absent |= set() if given.keys() & names else names
     for estimate in made["estimates"]:
         name = estimate["name"]
         if name not in absent and given.pop(name, None) != estimate:
@@ -202,8 +218,13 @@ def draw_stream(protocol: Protocol, answers: Answers) -> Record | None:
     return {**stream.description(len(keep), protocol.draws, protocol.seed), "engine": engine, "statistics": statistics}
 
 
-def compute(protocol: Protocol, answers: Answers, progress: Progress = lambda _: None) -> Record:
+def compute(
+    protocol: Protocol, answers: Answers, progress: Progress = lambda _: None, without: Collection[Group] = ()
+) -> Record:
     """The content of results.json.
+
+    Args:
+        without: Groups of newer estimates to leave out.
 
     Raises:
         InputError: There is no question or no answer.
@@ -218,7 +239,7 @@ def compute(protocol: Protocol, answers: Answers, progress: Progress = lambda _:
                 "Import or collect answers first.",
             )
         )
-    estimates = estimate_all(protocol, answers, progress)
+    estimates = estimate_all(protocol, answers, progress, without)
     decided = decision_of(protocol, estimates)
     release = release_of(protocol, answers, estimates)
     progress("draws")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from audit_core.kernels.exact import ExactKernel
 from audit_core.kernels.semantic import SemanticKernel
 from audit_core.model import Dossier, Judgment
-from audit_core.normalize import RULES, Score, score
+from audit_core.normalize import RULES, Score, exact_key, score
 from audit_core.rules.outcome import OutcomeRule, Reading, reader
 
 Ints = npt.NDArray[np.int32]
@@ -73,6 +73,8 @@ class Answers:
         errors: (Q, S) cells without an answer.
         common: Of each state (number in `text`, stripped answer) of what more than half of its answers say; another
             text, or (-1, "") without an answer, where none is so frequent.
+        rule: Name of the normalization.
+        others: By the name of each other normalization (Q, S, R) class numbers as in ``exact``.
     """
 
     question_ids: list[str]
@@ -98,6 +100,8 @@ class Answers:
     common: tuple[tuple[int, str], ...]
     primary: str | None
     supplementary: tuple[str, ...] = field(default=())
+    rule: str = ""
+    others: dict[str, Ints] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.question_ids)
@@ -107,11 +111,13 @@ class Answers:
         return self.states.index(state)
 
     def kernel(self, name: str) -> ExactKernel | SemanticKernel:
-        """A kernel by name: exact, raw, em, unknown, semantic, or ``semantic:JUDGE``."""
+        """A kernel by name: exact, raw, em, unknown, semantic, ``semantic:JUDGE``, ``exact:raw`` or ``exact:RULE``."""
         if name == "exact":
             return ExactKernel(name, self.exact)
-        if name == "raw":
+        if name in ("raw", "exact:raw"):
             return ExactKernel(name, self.raw)
+        if name.startswith("exact:"):
+            return ExactKernel(name, self.others[name.removeprefix("exact:")])
         if name in ("em", "unknown"):
             return ExactKernel(name, (self.em if name == "em" else self.unknown).astype(np.int32))
         judge = self.primary if name == "semantic" else name.removeprefix("semantic:")
@@ -151,6 +157,8 @@ class Answers:
             self.common,
             self.primary,
             self.supplementary,
+            self.rule,
+            {name: classes[rows] for name, classes in self.others.items()},
         )
 
 
@@ -184,13 +192,14 @@ class Builder:
         self._unretrieved = {number for number, closed in enumerate(closed_book) if closed}
         self._place = {name: number for number, name in enumerate(states)}
         self._rule = RULES[rule]
+        self._others = [other for name, other in RULES.items() if name != rule]
         self._unknowns = {text.strip().casefold() for text in unknown_texts}
         self._read = reader(tuple(unknown_texts), outcomes or OutcomeRule())
         self._ids: list[str] = []
         self._tags: list[tuple[str, ...]] = []
         self._counts, self._errors = array("i"), array("i")
         # one row an answer: question, state, slot, exact, raw, em, F1 above and below, unknown, flagged, repeat,
-        # outcome, evidence
+        # outcome, evidence, then exact under each other rule
         self._answers = bytearray()
         # hashes of the texts of the exact kernel, question by question, and where those of each question begin
         self._hashes, self._starts = array("q"), array("i")
@@ -215,6 +224,8 @@ class Builder:
         slots: dict[tuple[str, int], tuple[int, int]] = {}
         exact: dict[str, int] = {}
         raw: dict[str, int] = {}
+        others_exact: list[dict[str, int]] = [{} for _ in self._others]
+        others: dict[str, list[int]] = {}
         aliases = dossier.gold.aliases if dossier.gold else ()
         known: dict[str | tuple[str, str], Taken] = {}
         named: dict[int, int] = {}
@@ -247,6 +258,12 @@ class Builder:
             if key is None:
                 key = exact[made.key] = len(exact)
                 self._hashes.append(hash(made.key))
+            elsewhere = others.get(text)
+            if elsewhere is None:
+                elsewhere = others[text] = [
+                    classes.setdefault(exact_key(rule, text)[0], len(classes))
+                    for rule, classes in zip(self._others, others_exact, strict=True)
+                ]
             self._leads[state].vote(made.key, text)
             slot = counts[state]
             counts[state] += 1
@@ -255,6 +272,7 @@ class Builder:
                 number, state, slot, key, raw.setdefault(text, len(raw)),
                 -1 if made.match is None else int(made.match), made.f1[0], made.f1[1], taken.unknown,
                 int(made.flagged), named.setdefault(cell.repeat, len(named)), _OUTCOME[taken.reading.outcome], seen,
+                *elsewhere,
             ))  # fmt: skip
         self._counts.extend(counts)
         self._errors.extend(errors)
@@ -344,11 +362,12 @@ class Builder:
             spread(5, np.int8, -1), f1, spread(8, np.int8, -1), spread(9, np.bool_, 0),
             spread(11, np.int8, -1), spread(12, np.int32, -1), texts, labels, labelled, documents,
             np.frombuffer(self._repeated, np.bool_), np.array(self._errors, np.int32).reshape(q, s), common,
-            self._primary, self._supplementary,
+            self._primary, self._supplementary, self._rule.name,
+            {other.name: spread(13 + i, np.int32, -1) for i, other in enumerate(self._others)},
         )  # fmt: skip
 
 
-_ROW = Struct("13i")
+_ROW = Struct(f"{13 + len(RULES) - 1}i")
 _PACK = _ROW.pack
 
 

@@ -15,7 +15,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit_core import __version__
-from audit_core.cli import collecting, commands, exporting, gating, judging, nulls, planning, reporting, reviewing, team
+from audit_core.cli import (
+    collecting,
+    commands,
+    exporting,
+    gating,
+    judging,
+    nulls,
+    planning,
+    reporting,
+    reviewing,
+    robustness,
+    team,
+)
 from audit_core.cli.commands import Result
 from audit_core.errors import AuditError, InputError, Problem, visible
 
@@ -147,6 +159,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("second", metavar="SECOND")
     sub.add_argument("--old", help="old state (default: the first study's endpoints)")
     sub.add_argument("--new", help="new state")
+
+    robustness.add_arguments(command("robustness", robustness.robustness, robustness.HELP))
 
     gating.add_arguments(command("gate", gating.gate, gating.HELP))
 

@@ -192,8 +192,8 @@ def explore(arguments: argparse.Namespace) -> Result:
 
 def compare(arguments: argparse.Namespace) -> Result:
     """Two studies on common questions."""
-    from audit_core.estimators.paired import paired_churn
-    from audit_core.results import arrays_of, as_row, settings_of
+    from audit_core.explore import paired_estimates
+    from audit_core.results import arrays_of, as_row
     from audit_core.study import Study
 
     for name in (arguments.first, arguments.second):
@@ -215,11 +215,15 @@ def compare(arguments: argparse.Namespace) -> Result:
                     "Name states that both studies have with --old and --new.",
                 )
             )
-    kernels = [kernel for kernel in a.kernels if kernel in b.kernels]
-    settings = settings_of(first.protocol)
-    rows = [public(as_row(e)) for kernel in kernels for e in paired_churn(a, b, kernel, old, new, settings)]
-    facts = {"first": first.protocol.study_id, "second": second.protocol.study_id, "estimates": rows}
-    return facts, estimate_table(rows), 0
+    rows = [public(as_row(estimate)) for estimate in paired_estimates(a, b, old, new)]
+    facts = {
+        "first": first.protocol.study_id,
+        "second": second.protocol.study_id,
+        "status": "exploratory",
+        "estimates": rows,
+    }
+    shared = rule("first minus second on the questions that both have; exploratory, and never pooled")
+    return facts, estimate_table(rows) + "\n" + shared, 0
 
 
 def claims(arguments: argparse.Namespace) -> Result:

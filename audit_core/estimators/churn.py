@@ -57,9 +57,9 @@ def within(kernel: Kernel, repeats: npt.NDArray[np.int32], state: int) -> Pairs:
 
 def cross(kernel: Kernel, repeats: npt.NDArray[np.int32], old: int, new: int) -> Pairs:
     """All pairs of an answer at one state with an answer at the other."""
-    block = kernel.block(old, new).reshape(len(repeats), -1)
+    block = kernel.block(old, new)
     pairs = repeats[:, old].astype(np.int64) * repeats[:, new]
-    return Pairs((block == 1).sum(1, dtype=np.int64), pairs, (block >= 0).sum(1, dtype=np.int64))
+    return Pairs((block == 1).sum((1, 2), dtype=np.int64), pairs, (block >= 0).sum((1, 2), dtype=np.int64))
 
 
 @dataclass(frozen=True)

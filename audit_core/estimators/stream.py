@@ -46,14 +46,19 @@ def indexes(n: int, draws: int, seed: str, chunk: int = CHUNK) -> Iterator[npt.N
     Yields:
         Arrays of shape (some draws, n).
     """
-    bits, done = _bits(n, draws, seed), 0
     low, half, count = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(n)
+    for word in words(n, draws, seed, chunk):
+        # floor(word · n / 2^64) by halves: the product of a 64-bit word and n does not fit one word
+        index = ((word >> half) * count + (((word & low) * count) >> half)) >> half
+        yield index.astype(np.int64)
+
+
+def words(n: int, draws: int, seed: str, chunk: int = CHUNK) -> Iterator[npt.NDArray[np.uint64]]:
+    """The stream itself: n words a draw, in arrays of shape (some draws, n)."""
+    bits, done = _bits(n, draws, seed), 0
     while done < draws:
         rows = min(max(chunk // n, 1), draws - done)
-        words = bits.random_raw(rows * n)
-        # floor(word · n / 2^64) by halves: the product of a 64-bit word and n does not fit one word
-        index = ((words >> half) * count + (((words & low) * count) >> half)) >> half
-        yield index.astype(np.int64).reshape(rows, n)
+        yield bits.random_raw(rows * n).reshape(rows, n)
         done += rows
 
 
@@ -71,14 +76,15 @@ def sums(columns: npt.NDArray[np.int64], order: npt.NDArray[np.intp], draws: int
     rows = np.ascontiguousarray(columns[order])
     n = len(rows)
     out = np.empty((draws, rows.shape[1]), np.int64)
+    cells, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     if n <= INDEX_LIMIT:
-        done = 0
+        done, place, size = 0, place.reshape(-1), len(cells)
         for index in indexes(n, draws, seed):
-            for c in range(rows.shape[1]):
-                out[done : done + len(index), c] = rows[:, c][index].sum(1)
+            start = size * np.arange(len(index))[:, None]
+            times = np.bincount((place[index] + start).ravel(), minlength=size * len(index)).reshape(-1, size)
+            out[done : done + len(index)] = times @ cells
             done += len(index)
         return out
-    cells, counts = np.unique(rows, axis=0, return_counts=True)
     generator = np.random.RandomState(_bits(n, draws, seed))
     for done in range(0, draws, 4096):
         size = min(4096, draws - done)

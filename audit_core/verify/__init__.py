@@ -6,13 +6,15 @@ made, so that one fault is reported once, where it is. What each check means is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from audit_core import locks
 from audit_core.codec import Record
 from audit_core.errors import AuditError, GateError, InputError, Problem
+from audit_core.estimators.groups import Group, lacking
 from audit_core.model import CheckResult
-from audit_core.results import arrays_of, compute, differences
+from audit_core.results import arrays_of, compute, differences, measures_of
 from audit_core.study import GOLD, NONCE, RESULTS, Study, gold_seal
 from audit_core.verify.outcomes import TITLES, Progress
 from audit_core.verify.probes import ProbeChecks
@@ -104,12 +106,13 @@ class _Verifier(ProbeChecks):
         study.path, study.chain, study.protocol, study.trusted = self.path, self.chain, self.protocol, "verified"
         try:
             stored = study.results() or {}
-            made = compute(self.protocol, arrays_of(self.protocol, study.dossiers()))
+            older = lacking(measures_of(stored))
+            made = compute(self.protocol, arrays_of(self.protocol, study.dossiers()), without=older)
         except AuditError as error:
             for check in checks:
                 self._fail(check, str(error.problems[0]))
             return
-        self._compare_estimates(stored, made)
+        self._compare_estimates(stored, made, older)
         if stored.get("decision") != made["decision"]:
             self._fail("C16", f"Stored {_outcome(stored)}, recomputed {_outcome(made)}.")
         if stored.get("release") != made.get("release"):
@@ -127,13 +130,14 @@ class _Verifier(ProbeChecks):
             f"{made['stream']['B']:,} draws." if made["stream"] else "The study names no endpoints to draw for.",
         )
 
-    def _compare_estimates(self, stored: Record, made: Record) -> None:
-        faults, newer = differences(stored, made)
+    def _compare_estimates(self, stored: Record, made: Record, older: Sequence[Group]) -> None:
+        faults, _ = differences(stored, made)
         for fault in faults:
             self._fail("C15", fault)
-        words = f"{len(made['estimates']) - len(newer)} estimates recomputed."
-        if newer:
-            words += f" {len(newer)} newer ones were not locked with this study; they are computed when it is loaded."
+        words = f"{len(made['estimates'])} estimates recomputed."
+        if older and self.protocol is not None and len(self.protocol.states) > 1:
+            words += " Newer than the lock of this study, and computed when it is loaded: "
+            words += "; ".join(group.title for group in older) + "."
         self._set("C15", "passed", words)
 
     def _expected(self) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from audit_core import codec, explore
 from audit_core.digests import sha256
-from audit_core.estimators.refusals import MEASURES, alarms
+from audit_core.estimators.groups import GROUPS, Group
+from audit_core.estimators.refusals import alarms
 from audit_core.model import (
     Cell,
     Document,
@@ -260,23 +261,25 @@ def test_refusals_over_evidence_that_mentions_the_answer(refused: Path) -> None:
     assert outcomes.over_evidence(refused, "refusing", "nowhere") == outcomes.Refusals(0, 0)
 
 
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.title)
 def test_estimates_newer_than_the_lock_are_loaded_as_exploratory(
-    loaded: tuple[list[Dossier], Study, Path], tmp_path: Path
+    group: Group, loaded: tuple[list[Dossier], Study, Path], tmp_path: Path
 ) -> None:
     dossiers, made, db = loaded
     build(tmp_path / "older", dossiers)
     estimate_study(Study(tmp_path / "older"), created=CREATED)
     rewrite_results(
         tmp_path / "older",
-        lambda r: r.update(estimates=[e for e in r["estimates"] if e["measure"] not in MEASURES]),
+        lambda r: r.update(estimates=[e for e in r["estimates"] if e["measure"] not in group.measures]),
     )
     load([tmp_path / "older"], tmp_path / "audit.db", verifier=verify)
     new, old = read.estimates(db, "refusing"), read.estimates(tmp_path / "audit.db", "refusing")
-    assert list(new) == list(old)
+    assert old.keys() == new.keys()
     for name, row in old.items():
-        group = row["measure"] in MEASURES
-        assert row["status"] == ("exploratory" if group else new[name]["status"])
-        assert {**row, "status": "", "study_key": 0} == {**new[name], "status": "", "study_key": 0}
+        late = row["measure"] in group.measures
+        assert row["status"] == ("exploratory" if late else new[name]["status"])
+        same = {"status": "", "study_key": 0, "position": 0}
+        assert {**row, **same} == {**new[name], **same}
     assert settings_of(made.protocol).status("other", "state") == "supportive" == new["outcome_split@L"]["status"]
 
 

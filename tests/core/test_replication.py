@@ -100,7 +100,7 @@ def test_a_replication_from_freeze_to_the_paired_comparison(
     assert main(["compare", str(parent.path), str(child.path), "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["estimates"]}
     ends = ("excess_churn[exact]@n1-n3 (first)", "excess_churn[exact]@n1-n3 (second)", "paired_difference[exact]@n1-n3")
-    assert tuple(rows) == ends
+    assert tuple(rows)[:3] == ends
     paired = rows["paired_difference[exact]@n1-n3"]
     first, second = (rows[f"excess_churn[exact]@n1-n3 ({word})"]["value"] for word in ("first", "second"))
     assert paired["population"] == 6

@@ -129,10 +129,34 @@ def test_load(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert facts["rows"]["cell"] == 3600
 
 
+def test_robustness_prints_the_group_that_the_results_have_or_that_is_newer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, facts = run(capsys, "robustness", "nq-400")
+    assert (code, facts["locked"]) == (0, False)
+    named = {e["name"]: e for e in facts["estimates"]}
+    assert {e["status"] for e in facts["estimates"]} == {"exploratory"}
+    assert named["dropped_to_margin[exact]@n1-n7"]["numerator"] == 15
+    assert f"{named['permutation_p[semantic]@n1-n7']['value']:.0e}" == "8e-16"
+    study = tmp_path / "s"
+    StudySimulator(questions=20).build(study)
+    assert run(capsys, "robustness", study)[1]["locked"] is False
+    written = run(capsys, "estimate", study)[1]["estimates"]
+    _, facts = run(capsys, "robustness", study)
+    assert facts["locked"] is True
+    assert facts["estimates"] == written[-len(facts["estimates"]) :]
+    assert {e["status"] for e in facts["estimates"]} == {"supportive", "exploratory"}
+    assert main(["robustness", "nq-400"]) == 0
+    assert "none of it can rescue or sink a decision" in capsys.readouterr().out
+
+
 def test_compare_and_explore(capsys: pytest.CaptureFixture[str]) -> None:
     code, facts = run(capsys, "compare", "v4pro-100", "nq-400")
     assert code == 0
     assert [e["numerator"] for e in facts["estimates"] if e["measure"] == "paired_difference"] == [4, -2]
+    assert {e["status"] for e in facts["estimates"]} == {"exploratory"}
+    assert [e["numerator"] for e in facts["estimates"] if e["measure"] == "common_flips"] == [0, 4, 3, 2, 4, 7]
+    assert run(capsys, "compare", "help-centre", "borderline-refusal")[0] == 2, "no state in common"
     code, facts = run(capsys, "explore", "nq-400", "n0", "n7")
     assert code == 0
     assert {e["status"] for e in facts["estimates"]} <= {"exploratory", "post-hoc"}
