@@ -14,7 +14,7 @@ st.set_page_config(page_title="Snapshot audit", page_icon=ICON, layout="wide")
 runtime.warm()
 VIEWS = Path(__file__).parent / "views"
 PAGES = (
-    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger",
+    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "compare", "ledger",
     "report",
 )  # fmt: skip
 page = st.navigation(

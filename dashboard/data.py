@@ -17,6 +17,7 @@ import streamlit as st
 
 from audit_core import explore, results
 from audit_core.errors import AuditError
+from audit_core.estimators import robustness as robust
 from audit_core.protocol import attribution, from_record
 from audit_core.readmodel import outcomes, read
 from audit_core.reviews.memory import question_digest
@@ -92,6 +93,33 @@ def _live(mark: Stamp, study_id: str, old: str, new: str, tag: str | None) -> di
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
+def _robustness(mark: Stamp, study_id: str, old: str, new: str) -> dict[str, Row]:
+    ending, stored = f"@{old}-{new}", _estimates(mark, study_id)
+    found = {n: row for n, row in stored.items() if row["measure"] in robust.MEASURES and n.endswith(ending)}
+    if any(row["measure"] == "permutation_p" for row in found.values()):
+        return found
+    made = explore.robustness_estimates(_arrays(mark, study_id), old, new)
+    return {row["name"]: row for row in map(results.as_row, made)}
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _sharing(mark: Stamp, study_id: str) -> dict[str, int]:
+    with read.reader(_path(mark)) as connection:
+        return {row["study_id"]: row["shared"] for row in read.rows(connection, SHARING, study_id)}
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _paired(mark: Stamp, first: str, second: str, old: str, new: str) -> dict[str, Row]:
+    made = explore.paired_estimates(_arrays(mark, first), _arrays(mark, second), old, new)
+    return {row["name"]: row for row in map(results.as_row, made)}
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _paired_flips(mark: Stamp, first: str, second: str, kernel: str, old: str, new: str) -> dict[str, list[str]]:
+    return explore.paired_flips(_arrays(mark, first), _arrays(mark, second), kernel, old, new)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
 def _resampled(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> tuple[list[float], list[float]] | None:
     table = _columns(mark, study_id, kernel, old, new)
     values = [top for top in table["numerator"] if top is not None]
@@ -156,6 +184,12 @@ def _flips(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> list[
     return [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
 
 
+SHARING = """
+    SELECT o.study_id, count(p.question_key) AS shared FROM study s JOIN study o ON o.study_key <> s.study_key
+    LEFT JOIN question p ON p.study_key = o.study_key
+      AND p.question_id IN (SELECT q.question_id FROM question q WHERE q.study_key = s.study_key)
+    WHERE s.study_id = ? GROUP BY o.study_key ORDER BY o.study_key"""
+"""Every other study, and how many questions it shares with one."""
 FINEST = 1 << 40
 """Common denominator from which sums could leave 64 bits; only very ragged repeats reach it."""
 PAIR = "SELECT pair_key FROM pair JOIN study USING (study_key) WHERE study_id = ? AND old = ? AND new = ?"
@@ -341,6 +375,26 @@ def search(study_id: str, text: str) -> set[str]:
 def live(study_id: str, old: str, new: str, tag: str | None = None) -> dict[str, Row]:
     """Exploratory estimates of any pair, on all questions or those with a tag."""
     return _live(stamp(), study_id, old, new, tag)
+
+
+def robustness(study_id: str, old: str, new: str) -> dict[str, Row]:
+    """How sure the excess churn of a pair is, by name: locked where the study has it, otherwise live."""
+    return _robustness(stamp(), study_id, old, new)
+
+
+def sharing(study_id: str) -> dict[str, int]:
+    """Every other loaded study, and how many questions it shares with this one, by id."""
+    return _sharing(stamp(), study_id)
+
+
+def paired(first: str, second: str, old: str, new: str) -> dict[str, Row]:
+    """Two studies on the questions that they share, exploratory, by name."""
+    return _paired(stamp(), first, second, old, new)
+
+
+def paired_flips(first: str, second: str, kernel: str, old: str, new: str) -> dict[str, list[str]]:
+    """Ids of the shared questions that flip in both studies, in the first alone, in the second alone."""
+    return _paired_flips(stamp(), first, second, kernel, old, new)
 
 
 def arrays(study_id: str) -> Any:

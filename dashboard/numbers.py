@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from audit_core.numerals import UNDEFINED, Number, Row, count, decimal, exact, percent, plural, points
+from audit_core.numerals import UNDEFINED, Number, Row, count, decimal, exact, percent, plural, points, probability
 
 __all__ = [
     "UNDEFINED", "Number", "Row", "bounds", "brief", "count", "decimal", "degenerate", "exact", "interval", "percent",
-    "plural", "points",
+    "plural", "points", "probability",
 ]  # fmt: skip
 
 

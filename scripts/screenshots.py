@@ -22,13 +22,17 @@ from audit_core.verify import verify  # noqa: E402
 from tests.support.server import Server  # noqa: E402
 
 PAGES = (
-    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "ledger", "report",
-    "plan",
+    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "compare",
+    "ledger", "report", "plan",
 )  # fmt: skip
 WIDTHS = {1360: 1010, 900: 1200}
 TALLEST = 2200
 ADDRESS = "study=help-centre&old=n1&new=n7&kernel=semantic"
-OWN = {"refusals": "study=borderline-refusal&kernel=semantic", "plan": "pilot=nq-400&flips=4"}
+OWN = {
+    "refusals": "study=borderline-refusal&kernel=semantic",
+    "compare": "study=v4pro-100&other=nq-400&kernel=semantic",
+    "plan": "pilot=nq-400&flips=4",
+}
 """Addresses of pages that another study shows better."""
 READY = (
     "document.querySelectorAll('[data-testid=stSkeleton]').length === 0 && "

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import data, display, matrix, sentences, slices, state
+from dashboard import data, display, matrix, sentences, slices, state, sureness
 from dashboard.comparison import Comparison, compare
 from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
@@ -32,6 +32,7 @@ def page() -> None:
         _contrasts(comparison)
     with right, st.container(border=True, height="stretch"):
         _bootstrap(comparison)
+    sureness.panel(comparison)
     matrix.panel(comparison)
     slices.panel(comparison)
 
@@ -190,7 +191,7 @@ def _flips(noise: Row) -> str:
 
 def _bootstrap(comparison: Comparison) -> None:
     selection = comparison.selection
-    display.block("<h2 style='margin-top:0'>How sure is the excess</h2>")
+    display.block("<h2 style='margin-top:0'>Resampling the questions</h2>")
     row = comparison.pair("excess_churn", selection.kernel)
     value = exact(row)
     found = (

@@ -17,7 +17,9 @@ from tests.support.server import ROOT, START, Server, free_port
 from tests.support.zoo import build
 
 pytestmark = pytest.mark.browser
-PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "refusals", "judges", "ledger", "report")
+PAGES = (
+    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "judges", "compare", "ledger", "report",
+)  # fmt: skip
 THEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 READY = (
     "document.querySelectorAll('[data-testid=stSkeleton]').length === 0 && "
@@ -254,3 +256,20 @@ def test_the_address_is_printed_when_the_server_answers(tmp_path):
                 assert answer.read() == b"ok"
         finally:
             process.terminate()
+
+
+@THEMES
+@pytest.mark.parametrize("address", [{"study": "v4pro-100", "other": "nq-400"}, {"study": "help-centre"}])
+def test_two_studies_are_compared_and_open_their_flips(visit, page, scheme, address):
+    page.emulate_media(color_scheme=scheme)
+    visit("compare", **address)
+    assert serious(page) == []
+    if "other" not in address:
+        expect(page.get_by_text("No other study here can be compared with this one.")).to_be_visible()
+        return
+    expect(page.get_by_text("never pooled")).to_be_visible()
+    page.get_by_role("link", name="7", exact=True).click()
+    page.wait_for_url(re.compile("/triage"))
+    settled(page)
+    assert asked(page)["study"] == ["nq-400"]
+    assert len(asked(page)["only"]) == 7

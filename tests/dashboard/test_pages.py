@@ -27,7 +27,9 @@ from dashboard import runtime
 from tests.support.zoo import EVIL, ZOO, build
 
 APP = str(Path(__file__).parents[2] / "dashboard" / "app.py")
-PAGES = ("summary", "churn", "transitions", "evidence", "trajectories", "refusals", "judges", "ledger", "report")
+PAGES = (
+    "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "judges", "compare", "ledger", "report",
+)  # fmt: skip
 BUNDLED = ("nq-400", "triviaqa-200", "v4pro-100")
 
 
