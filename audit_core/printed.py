@@ -15,7 +15,7 @@ from typing import Any
 from audit_core.digests import sha256
 from audit_core.errors import InputError, Problem, visible
 from audit_core.estimators.refusals import alarms
-from audit_core.numerals import Number, count, decimal, exact, percent, points
+from audit_core.numerals import Number, count, decimal, exact, percent, points, probability
 from audit_core.protocol import Protocol
 
 Reference = tuple[str | int, ...]
@@ -164,7 +164,7 @@ def formatted(row: Row, field: str, form: str) -> str:
         row: As `results.as_row` or the read model gives it.
         field: ``value``, ``complement`` (one minus the value), or a column such as ``lower`` or ``population``.
         form: ``percent``, ``points``, ``signed``, ``hundredths`` (points without the unit), ``count``, ``three``
-            (decimals), ``plain`` or ``auto`` (what suits the unit).
+            (decimals), ``probability``, ``plain`` or ``auto`` (what suits the unit).
 
     Raises:
         KeyError: There is no such form, or the number is undefined.
@@ -178,6 +178,7 @@ def formatted(row: Row, field: str, form: str) -> str:
 def _formatted(row: Row, number: Number, form: str) -> str:
     if form == "auto":
         form = ("points" if in_points(row) else "percent") if row["unit"] in SHARES else "plain"
+        form = "probability" if row["unit"] == "probability" else form
     match form:
         case "count":
             return count(int(number))
@@ -187,6 +188,8 @@ def _formatted(row: Row, number: Number, form: str) -> str:
             return points(number, sign=True)
         case "hundredths":
             return decimal(number, 2, 100)
+        case "probability":
+            return probability(number)
         case "three":
             return decimal(number, 3)
         case "plain":
@@ -201,7 +204,7 @@ def _four(number: Number) -> str:
 
 def _estimate(source: Source, name: str, field: str, form: str = "plain") -> str:
     row = source.rows[name]
-    return clipped(str(row[field])) if field in ("name", "reason", "unit") else formatted(row, field, form)
+    return clipped(str(row[field])) if field in ("name", "reason", "unit", "kernel") else formatted(row, field, form)
 
 
 def _fraction(source: Source, name: str, key: str, form: str) -> str:

@@ -14,7 +14,10 @@ COLUMNS = ("estimate", "value", "exact", "lower bound", "interval", "questions",
 def section(comparison: Comparison, writer: Writer) -> str:
     """Tables by measure, in the order of the results."""
     groups: dict[str, list[Row]] = {}
+    tagged = "excess_churn_without_tag"  # its names are texts of the study
     for row in comparison.estimates.values():
+        if writer.redacted and row["measure"] == tagged:
+            continue
         groups.setdefault(row["measure"], []).append(row)
     return "".join(
         table(_title(measure), COLUMNS, [_row(writer, row) for row in rows], numeric=range(1, 6))
@@ -34,7 +37,7 @@ def _row(writer: Writer, row: Row) -> tuple[object, ...]:
     if value is None:
         return name, "not measurable", "", "", "", writer.number(row, "count", "population"), row["status"]
     shares = ""
-    if row["numerator"] is not None:
+    if row["numerator"] is not None and row["unit"] != "probability":
         shares = f"{writer.number(row, 'count', 'numerator')} / {writer.number(row, 'count', 'denominator')}"
     lower = between = ""
     if degenerate(row):

@@ -11,7 +11,7 @@ import plotly.offline
 from audit_core.codec import Record
 from audit_core.printed import Row, Source
 from dashboard.comparison import Comparison
-from dashboard.report import appendix, decision, examples, figures, method, summary
+from dashboard.report import appendix, decision, examples, figures, method, summary, sureness
 from dashboard.report.writer import Writer, island
 from dashboard.selection import Selection
 
@@ -66,6 +66,7 @@ def document(
         ),
         _section("Which questions carry it", drawings["contrasts"] or "<p>No question has a contrast.</p>"),
         _section("Along the ladder of states", drawings["steps"]) if drawings["steps"] else "",
+        _section("How sure is this?", sure) if (sure := sureness.section(comparison, writer)) else "",
         _section("Questions that flipped", examples.section(comparison, writer, questions)),
         _section("Decision", decision.section(comparison, writer)),
         _section("How it was done", method.section(comparison, writer)),
