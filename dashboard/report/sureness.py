@@ -16,7 +16,7 @@ def section(comparison: Comparison, writer: Writer) -> str:
     if exact(comparison.pair("excess_churn", kernel)) is None:
         return ""
     said, rows = _said(comparison, writer, kernel), _ways(comparison, writer)
-    lead = "The same movement looked at in other ways. None of it decides."
+    lead = "The same movement looked at in other ways. Nothing here decides."
     columns = ("way of looking", "excess churn", "interval, pp", "questions", "status")
     ways = table("The same in other ways", columns, rows, numeric=(1, 2, 3)) if rows else ""
     return f"<p class='small'>{lead}</p>{bullets(said)}{ways}" if said or rows else ""
