@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
-from benchmarks import browser, collecting, estimation, importing, loading, machine, planner, retrieval, reviewers
+from benchmarks import browser, collecting, deciding, estimation, importing, loading, machine, planner, retrieval
+from benchmarks import reviewers as seats
 
 REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-PARTS = ("estimation", "retrieval", "collecting", "loading", "importing", "browser", "reviewers", "planner")
+PARTS = ("estimation", "retrieval", "collecting", "loading", "importing", "browser", "reviewers", "planner",
+         "deciding")  # fmt: skip
 
 
 TARGETS = """## Targets
@@ -75,13 +77,16 @@ def _measured(part: str, folder: Path, say: Callable[[str], None], small: bool) 
         return importing.written(importing.measure(folder, say, 20 << 20 if small else importing.SIZE))
     if part == "browser":
         return browser.written(browser.measure(folder, say, browser.SIZES[:1] if small else browser.SIZES))
+    if part == "deciding":
+        questions = 200 if small else deciding.QUESTIONS
+        return deciding.written(deciding.measure(folder, say, questions), questions)
     if part == "planner":
         grids = planner.measure(say, 20 if small else planner.AUDITS)
         print(planner.tables(*grids))
         if not small:
             planner.publish(planner.tables(*grids))
         return planner.written(*grids)
-    return reviewers.written(reviewers.measure(folder, say, *((3, 400, 4) if small else ())))
+    return seats.written(seats.measure(folder, say, *((3, 400, 4) if small else ())))
 
 
 def report(sections: Mapping[str, list[str]], before: str) -> str:

@@ -269,17 +269,19 @@ def _source(
     study: Study, told: Record, carried: Record, checks: Sequence[CheckResult], wanted: Container[str]
 ) -> Source:
     """What a report on a study may print, from its ledgers."""
-    asked: dict[str, Asked] = {}
+    shown: list[Dossier] = []
 
     def kept() -> Iterator[Dossier]:
         for dossier in study.dossiers():
             if dossier.question.question_id in wanted:
-                asked[dossier.question.question_id] = _asked(dossier, passages)
+                shown.append(dossier)
             yield dossier
 
-    passages = dict(study.passages()) if study.has(PASSAGES) else {}
     protocol = study.protocol
     answers = arrays_of(protocol, kept())
+    texts = {d.passage for dossier in shown for evidence in dossier.evidence for d in evidence.documents}
+    passages = {digest: text for digest, text in study.passages() if digest in texts} if study.has(PASSAGES) else {}
+    asked = {dossier.question.question_id: _asked(dossier, passages) for dossier in shown}
     stored = study.results()
     estimates = complete(protocol, answers, stored)
     pair = (str(told["old"]), str(told["new"]))
