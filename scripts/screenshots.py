@@ -18,7 +18,9 @@ sys.path.insert(0, str(ROOT))
 
 from audit_core import bundled  # noqa: E402  the checkout's own code, whatever is installed
 from audit_core.readmodel.load import load  # noqa: E402
+from audit_core.reviews.fold import Fold  # noqa: E402
 from audit_core.verify import verify  # noqa: E402
+from dashboard.report.making import People, render  # noqa: E402
 from tests.support.server import Server  # noqa: E402
 
 PAGES = (
@@ -34,6 +36,8 @@ OWN = {
     "plan": "pilot=nq-400&flips=4",
 }
 """Addresses of pages that another study shows better."""
+FILES = ("help-centre", "nq-400")
+"""Studies of which the report's file is shown too."""
 READY = (
     "document.querySelectorAll('[data-testid=stSkeleton]').length === 0 && "
     "[...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(e => e.querySelector('.main-svg'))"
@@ -52,6 +56,18 @@ def shoot(page: Page, url: str, out: Path) -> None:
     page.wait_for_timeout(800)
     page.screenshot(path=out)
     page.set_viewport_size(size)
+
+
+def shoot_file(page: Page, html: bytes, folder: Path, out: Path) -> None:
+    """A picture of a report's file, from its head to the beginning of its appendix."""
+    path = folder / "report.html"
+    path.write_bytes(html)
+    page.set_viewport_size({"width": 860, "height": 1200})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".plot .main-svg")
+    page.wait_for_timeout(500)
+    tall = page.evaluate("document.querySelector('.appendix').offsetTop + 420")
+    page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": 860, "height": tall})
 
 
 def main() -> int:
@@ -77,6 +93,12 @@ def main() -> int:
                         shoot(page, f"{server.url}/{'' if name == 'summary' else name}?{OWN.get(name, ADDRESS)}", out)
                         print(out, flush=True)
                     context.close()
+            if "report" in arguments.only.split(","):
+                page = browser.new_page()
+                for name in FILES:
+                    html = render(db, name, People(Fold([])), redacted=False)
+                    shoot_file(page, html, Path(folder), arguments.out / f"file-{name}.png")
+                    print(arguments.out / f"file-{name}.png", flush=True)
             browser.close()
     return 0
 
