@@ -13,7 +13,7 @@ from dashboard.components.words import mentions
 from dashboard.report.writer import Writer
 
 EACH, FEWEST, MOST, SHOWN = 2, 4, 8, 2
-BEFORE, LONG = 90, 320
+BEFORE, LONG = 80, 220
 """Characters of a passage that are shown before a mention of an answer, and in all."""
 RULE = (
     "Chosen by rule, not by hand: of the repeat-stable flips at most two for each verdict, in the order regression, "

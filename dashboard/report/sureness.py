@@ -53,7 +53,7 @@ def _ways(comparison: Comparison, writer: Writer) -> list[tuple[object, ...]]:
         if kernel == "exact":
             for name, row in comparison.rows.items():
                 if row["measure"] == "excess_churn_other_rule" and name.endswith(at):
-                    rule = Markup(f"exact, under {writer.say('estimate', name, 'kernel')}")
+                    rule = Markup(f"kernel {writer.say('estimate', name, 'kernel')}")
                     named.append(("texts to the letter" if row["kernel"] == "exact:raw" else rule, name))
         else:
             for judge in (judge["judge"] for judge in comparison.study["judges"] if judge["role"] != "primary"):
