@@ -8,7 +8,6 @@ never retried, because a failed sync may have dropped what it promised.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import threading
@@ -275,6 +274,8 @@ class Ledger:
         what: str,
         each: Callable[[Record, int], object] = lambda _record, _offset: None,
     ) -> None:
+        import fcntl  # here, because readers also run where there is none
+
         self.path, self.torn = path, 0
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

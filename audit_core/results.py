@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from audit_core.estimators.groups import GROUPS, ROBUSTNESS, Group, lacking
 from audit_core.estimators.pairs import pair_estimates
 from audit_core.model import Dossier, Estimate, EstimateStatus
 from audit_core.protocol import Protocol
-from audit_core.study import Study
 from audit_core.tensors import Answers, Builder, build
+
+if TYPE_CHECKING:
+    from audit_core.study import Study
 
 Progress = Callable[[str], None]
 

@@ -26,6 +26,7 @@ from audit_core.cli import (
     reporting,
     reviewing,
     robustness,
+    sharing,
     team,
 )
 from audit_core.cli.commands import Result
@@ -163,6 +164,12 @@ def _parser() -> argparse.ArgumentParser:
     robustness.add_arguments(command("robustness", robustness.robustness, robustness.HELP))
 
     gating.add_arguments(command("gate", gating.gate, gating.HELP))
+
+    sharing.add_arguments(
+        command("bundle", sharing.bundle, sharing.BUNDLE),
+        command("verify-bundle", sharing.verify_bundle, sharing.VERIFY),
+        command("prove", sharing.prove, sharing.PROVE),
+    )
 
     nulls.add_arguments(command("aa", nulls.aa, nulls.HELP))
 

@@ -7,12 +7,16 @@ import datetime
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from audit_core import bundled
 from audit_core.console import Progress, estimate_table, rule, table
 from audit_core.errors import InputError, Problem, VerificationError, visible
+
+if TYPE_CHECKING:
+    from audit_core.model import CheckOutcome, CheckResult
 
 Facts = dict[str, Any]
 
@@ -23,6 +27,7 @@ def now() -> str:
 
 
 Result = tuple[Facts | None, str, int]
+COUNTED: dict[CheckOutcome, str] = {"passed": "passed", "failed": "failed", "could not check": "could not be checked"}
 
 
 def verify(arguments: argparse.Namespace) -> Result:
@@ -37,10 +42,15 @@ def verify(arguments: argparse.Namespace) -> Result:
         if arguments.claims:
             progress.say("report")
             checks += check_report(arguments.claims, path, checks)
+    facts, text, code = check_table({"study": str(path)}, checks)
+    unmade = any(check.result == "could not check" for check in checks)
+    return facts, text, code or (4 if arguments.strict and unmade else 0)
+
+
+def check_table(facts: Facts, checks: Sequence[CheckResult]) -> Result:
+    """Numbered checks as facts, as a table, and as exit code 0 or 1."""
     ok = all(check.result != "failed" for check in checks)
-    open_checks = [check for check in checks if check.result == "could not check"]
-    facts = {
-        "study": str(path),
+    facts = facts | {
         "ok": ok,
         "checks": [{"id": c.check_id, "title": c.title, "result": c.result, "detail": c.detail} for c in checks],
     }
@@ -49,12 +59,9 @@ def verify(arguments: argparse.Namespace) -> Result:
         [[marks[c.result], c.check_id, c.title, c.result, c.detail] for c in checks],
         ["", "check", "what", "result", "detail"],
     )
-    failed = sum(check.result == "failed" for check in checks)
-    text += "\n" + rule(
-        f"{len(checks) - failed - len(open_checks)} passed, {failed} failed, {len(open_checks)} could not be checked"
-    )
-    code = 1 if not ok else 4 if arguments.strict and open_checks else 0
-    return facts, text, code
+    made = [check.result for check in checks]
+    counts = [f"{made.count(result)} {words}" for result, words in COUNTED.items()]
+    return facts, text + "\n" + rule(", ".join(counts)), 0 if ok else 1
 
 
 def sound(path: Path) -> None:

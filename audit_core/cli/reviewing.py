@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
-from audit_core.cli.commands import Result
+from audit_core.cli.commands import Result, check_table
 from audit_core.console import rule, table
 from audit_core.errors import InputError, Problem
-from audit_core.model import CheckResult
 
 if TYPE_CHECKING:
     from audit_core.reviews.fold import Fold, Pair
 
 Parsers = Any
 FORMATS = ("jsonl", "csv", "inspect", "comparator", "events")
-_MARKS = {"passed": "✓", "failed": "✗", "could not check": "–"}
 
 
 def add_arguments(parsers: Parsers, default: Path) -> None:
@@ -104,14 +102,15 @@ def verify_signoff(arguments: argparse.Namespace) -> Result:
     from audit_core.verify.signoff import verify_signoff as run_checks
 
     study = bundled.resolve(arguments.study) if arguments.study else None
-    return _checks(run_checks(arguments.file, study=study, expect=arguments.expect), str(arguments.file))
+    checks = run_checks(arguments.file, study=study, expect=arguments.expect)
+    return check_table({"file": str(arguments.file)}, checks)
 
 
 def check(arguments: argparse.Namespace) -> Result:
     """Look at a store."""
     from audit_core.reviews.health import check as run_checks
 
-    return _checks(run_checks(arguments.reviews), str(arguments.reviews))
+    return check_table({"file": str(arguments.reviews)}, run_checks(arguments.reviews))
 
 
 def export(arguments: argparse.Namespace) -> Result:
@@ -123,7 +122,7 @@ def export(arguments: argparse.Namespace) -> Result:
     fold, study_id, wanted = fold_of(arguments.reviews), arguments.study_id, arguments.format
     if wanted == "events":
         data = b"".join(map(events.line, fold.trail))
-        return _written(arguments.out, data, f"{len(fold.trail)} events of all studies, because their chain is one")
+        return written(arguments.out, data, f"{len(fold.trail)} events of all studies, because their chain is one")
     if study_id is None:
         raise InputError(Problem("no study is named", "STUDY_ID", "nothing", f"--format {wanted}",
                                  f"Name one of: {', '.join(_studies(fold)) or 'none has verdicts'}."))  # fmt: skip
@@ -134,13 +133,13 @@ def export(arguments: argparse.Namespace) -> Result:
             Problem("this study has no verdicts", "a study that was reviewed", study_id, str(arguments.reviews), there)
         )
     if wanted == "jsonl":
-        return _written(arguments.out, as_jsonl(rows), f"{len(rows)} verdicts and rulings")
+        return written(arguments.out, as_jsonl(rows), f"{len(rows)} verdicts and rulings")
     if wanted == "csv":
-        return _written(arguments.out, as_csv(rows, exports.COLUMNS), f"{len(rows)} verdicts and rulings")
+        return written(arguments.out, as_csv(rows, exports.COLUMNS), f"{len(rows)} verdicts and rulings")
     if wanted == "inspect":
         pair = _chosen(arguments, fold.pairs(study_id))
         data = exports.inspect(fold, study_id, pair, arguments.needed)
-        return _written(arguments.out, data, f"{len(data.splitlines())} questions, {pair[0]} to {pair[1]}")
+        return written(arguments.out, data, f"{len(data.splitlines())} questions, {pair[0]} to {pair[1]}")
     return _comparator(arguments, fold)
 
 
@@ -168,7 +167,7 @@ def _comparator(arguments: argparse.Namespace, fold: Fold) -> Result:
         if value not in known:
             raise InputError(Problem(f"no such {what}", ", ".join(known), value, arguments.study_id, "Name another."))
     data = exports.comparator(fold, study.protocol, list(study.dossiers()), pair, kernel, arguments.needed)
-    return _written(arguments.out, data, f"one repeat of each state, {pair[0]} (A) to {pair[1]} (B)")
+    return written(arguments.out, data, f"one repeat of each state, {pair[0]} (A) to {pair[1]} (B)")
 
 
 def merge(arguments: argparse.Namespace) -> Result:
@@ -250,7 +249,7 @@ def signoff(arguments: argparse.Namespace) -> Result:
             Problem("this pair of states has no release decision", "a sign-off", "none", arguments.study_id, signed)
         )
     event, digest = newest.event, newest.content["sha256"]
-    facts, text, code = _written(
+    facts, text, code = written(
         arguments.out, read(store, newest), f"{DECISIONS[str(event.verdict)]}, by {event.reviewer}, {event.at}"
     )
     text += (
@@ -295,23 +294,7 @@ def _chosen(arguments: argparse.Namespace, pairs: Iterable[Pair]) -> Pair:
     return found[0]
 
 
-def _checks(checks: Sequence[CheckResult], what: str) -> Result:
-    failed = sum(c.result == "failed" for c in checks)
-    unmade = sum(c.result == "could not check" for c in checks)
-    facts = {
-        "file": what,
-        "ok": not failed,
-        "checks": [{"id": c.check_id, "title": c.title, "result": c.result, "detail": c.detail} for c in checks],
-    }
-    text = table(
-        [[_MARKS[c.result], c.check_id, c.title, c.result, c.detail] for c in checks],
-        ["", "check", "what", "result", "detail"],
-    )
-    end = rule(f"{len(checks) - failed - unmade} passed, {failed} failed, {unmade} could not be checked")
-    return facts, text + "\n" + end, 1 if failed else 0
-
-
-def _written(path: Path, data: bytes, what: str) -> Result:
+def written(path: Path, data: bytes, what: str) -> Result:
     """A new file, whole or not at all, never over another one."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

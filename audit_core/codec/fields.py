@@ -135,6 +135,19 @@ FINDING: dict[str, Field] = {
     "sentence": (is_text, "text", True),
 }
 
+RESULTS: dict[str, Field] = {
+    "v": (lambda v: v == 1, "1", True),
+    "kind": (lambda v: v == "audit.results", "audit.results", True),
+    "study_id": (is_text, "text", True),
+    "tool": (lambda v: type(v) is dict, "an object", True),
+    "estimates": (lambda v: type(v) is list and all(type(e) is dict for e in v), "a list of objects", True),
+    "decision": (lambda v: v is None or type(v) is dict, "an object or null", True),
+    "release": (lambda v: type(v) is dict, "an object", False),
+    "stream": (lambda v: v is None or type(v) is dict, "an object or null", True),
+}
+RESULTS_LIMIT = 1 << 30
+"""Most bytes of the results: a study of a hundred states without endpoints has thousands of pairs."""
+
 
 def check_fields(record: Any, fields: dict[str, Field], what: str) -> Record:
     """The record itself, when it has exactly the admitted fields.

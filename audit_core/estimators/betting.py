@@ -40,12 +40,13 @@ def order_of(question_ids: Sequence[str], seed: str) -> npt.NDArray[np.intp]:
 
     The limit depends on the order, so it is fixed by what the protocol fixes, and neither files nor names choose it.
     """
+    return np.array(sorted(range(len(question_ids)), key=lambda row: key_of(question_ids[row], seed)), np.intp)
 
-    def key(row: int) -> bytes:
-        parts = (NAME, seed, question_ids[row])
-        return hashlib.sha256(b"\0".join(part.encode("utf-8", "surrogatepass") for part in parts)).digest()
 
-    return np.array(sorted(range(len(question_ids)), key=key), np.intp)
+def key_of(question_id: str, seed: str) -> bytes:
+    """SHA-256 by which a question finds its place among the bets."""
+    parts = (NAME, seed, question_id)
+    return hashlib.sha256(b"\0".join(part.encode("utf-8", "surrogatepass") for part in parts)).digest()
 
 
 def upper(values: Ints, denominator: int, low: int | Fraction, high: int | Fraction, tail: Fraction) -> Fraction:

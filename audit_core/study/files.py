@@ -30,8 +30,6 @@ PROBES = "probes"
 """Folder of what was asked again after the results; no gate closes it, and no estimate reads it."""
 PROBE_FILE = re.compile(r"probes/[0-9]{4}/(attempts\.jsonl|probe\.json)")
 FLAGS = "judgments/instructions.jsonl"
-RESULTS_LIMIT = 1 << 30
-"""Most bytes of the results: a study of a hundred states without endpoints has thousands of pairs."""
 
 PASSAGE: dict[str, Field] = {
     "sha256": (lambda v: type(v) is str and len(v) == 64, "a SHA-256", True),
@@ -62,17 +60,6 @@ ATTEMPT: dict[str, Field] = {
 Calls that travel together have a batch record that lists their attempts, after their starts and before the batch is
 made, and a created record with the service's name of it.
 """
-
-RESULTS_FIELDS: dict[str, Field] = {
-    "v": (lambda v: v == 1, "1", True),
-    "kind": (lambda v: v == "audit.results", "audit.results", True),
-    "study_id": (lambda v: type(v) is str, "text", True),
-    "tool": (lambda v: type(v) is dict, "an object", True),
-    "estimates": (lambda v: type(v) is list and all(type(e) is dict for e in v), "a list of objects", True),
-    "decision": (lambda v: v is None or type(v) is dict, "an object or null", True),
-    "release": (lambda v: type(v) is dict, "an object", False),
-    "stream": (lambda v: v is None or type(v) is dict, "an object or null", True),
-}
 
 SHAPES: dict[str, tuple[dict[str, Field], str]] = {
     QUESTIONS: (codec.QUESTION, "question"),

@@ -21,8 +21,6 @@ from audit_core.study.files import (
     PROTOCOL,
     QUESTIONS,
     RESULTS,
-    RESULTS_FIELDS,
-    RESULTS_LIMIT,
     SIBLINGS,
     file_entry,
     gate_of,
@@ -134,8 +132,8 @@ class Study:
             return None
         try:
             data = (self.path / RESULTS).read_bytes().removesuffix(b"\n")
-            record: Record = decode(data, limit=RESULTS_LIMIT)
-            codec.check_fields(record, RESULTS_FIELDS, "results")
+            record: Record = decode(data, limit=codec.RESULTS_LIMIT)
+            codec.check_fields(record, codec.RESULTS, "results")
         except (CodecError, OSError) as error:
             raise InputError(
                 Problem(f"the results cannot be read: {error}", where=RESULTS, action="Restore them from a copy.")
