@@ -43,8 +43,8 @@ def add_arguments(
     prove.add_argument("state", metavar="STATE")
     prove.add_argument("repeat", metavar="REPEAT", type=int)
     prove.add_argument("--key", type=Path, required=True, metavar="FILE", help="the key that the bundle was made with")
-    prove.add_argument("--locked", action="store_true", help="also show that it is the locked one; short answers beside "
-                       "it can be guessed from the digests that this takes")  # fmt: skip
+    prove.add_argument("--locked", action="store_true", help="also show that it is the locked one; from the digests "
+                       "that this takes, short answers beside it can be guessed")  # fmt: skip
     prove.add_argument("--out", type=Path, required=True, metavar="FILE", help="a new file")
 
 

@@ -1,8 +1,8 @@
 """Salted digests of single answers, and the proof that reveals one of them.
 
 A plain digest of a short answer is no seal: a year is found in under a millisecond. So each cell has a salt of its own,
-derived from one secret key that its owner keeps outside the bundle. A proof reveals the text and the salt of one answer,
-so it shows that the bundle's record is about this answer. With the cell's ledger line and the path to the root that the
+derived from one secret key that its owner keeps outside the bundle. A proof reveals text and salt of one answer, so it
+shows that the bundle's record is about this answer. With the cell's ledger line and the path to the root that the
 answers' lock holds it also shows that the answer is the locked one; but the path has plain digests of the lines beside
 it, from which short answers can be guessed.
 """
