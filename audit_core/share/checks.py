@@ -13,9 +13,10 @@ from audit_core import __version__, codec, ledger
 from audit_core.codec import CodecError, Record, check_fields, decode
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
+from audit_core.estimators.groups import lacking
 from audit_core.model import CheckResult
 from audit_core.protocol import Protocol
-from audit_core.results import compute, differences
+from audit_core.results import compute, differences, measures_of
 from audit_core.share import redaction, seals
 from audit_core.share.integrity import Integrity, Progress
 from audit_core.share.layout import MANIFEST, QUESTIONS, RESULTS, VERIFIER, wordy
@@ -181,14 +182,15 @@ class _Checks(Integrity):
             stored = check_fields(decode(data, limit=codec.RESULTS_LIMIT), codec.RESULTS, "results")
             if not all(type(estimate.get("name")) is str for estimate in stored["estimates"]):
                 raise CodecError("an estimate has no name")
-            made = compute(protocol, answers)
+            older = lacking(measures_of(stored))
+            made = compute(protocol, answers, without=older)
         except (AuditError, ArithmeticError, AssertionError, IndexError, KeyError, TypeError, ValueError) as error:
             # records that no study gives may be nothing that estimators can take, and must not stop the checks
             self._set("B10", "failed", f"{RESULTS}: {error}.")
             self._open("B11 B12", "The results cannot be read (B10).")
             return
-        faults, newer = differences(stored, made)
-        said = f"{len(made['estimates']) - len(newer)} estimates recomputed."
+        faults, _ = differences(stored, made)
+        said = f"{len(made['estimates'])} estimates recomputed."
         self._judge("B10", not faults, said, " ".join(faults[:3]))
         same = stored["decision"] == made["decision"] and stored.get("release") == made.get("release")
         if made["decision"] or "release" in made:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from audit_core.codec import CodecError, Field, Record
 from audit_core.codec.fields import is_flag, is_hex, is_list, is_name, is_texts
+from audit_core.normalize import RULES
 from audit_core.protocol import Protocol
 from audit_core.tensors import OUTCOMES, Answers
 
@@ -38,6 +39,8 @@ COLUMNS: dict[str, tuple[str, int, int]] = {
 }
 """By column: the array of `Answers` that it fills, its least and its largest value."""
 _F1 = ("f1_above", "f1_below")
+OTHER = "exact:"
+"""Before the name of a normalization that is not the study's: a column each, of classes as in ``exact``."""
 _LABELS = b"01-"
 
 FIELDS: dict[str, Field] = {
@@ -57,7 +60,8 @@ FIELDS: dict[str, Field] = {
 def columns_of(answers: Answers) -> dict[str, npt.NDArray[Any]]:
     """Every column as (Q, S, R)."""
     found = {name: getattr(answers, attribute) for name, (attribute, _, _) in COLUMNS.items() if name not in _F1}
-    return {**found, "f1_above": answers.f1[..., 0], "f1_below": answers.f1[..., 1]}
+    others = {OTHER + name: classes for name, classes in answers.others.items()}
+    return {**found, "f1_above": answers.f1[..., 0], "f1_below": answers.f1[..., 1], **others}
 
 
 def records(
@@ -121,7 +125,10 @@ class _Reading:
         self.tags: list[tuple[str, ...]] = []
         self.seen: set[str] = set()
         self.repeats, self.errors = array("i"), array("i")
-        self.columns = {name: array("i") for name in COLUMNS}
+        self.columns: dict[str, array[int]] = {}
+        self.admitted = COLUMNS | {
+            OTHER + name: ("others", 0, MOST) for name in RULES if name != protocol.normalization
+        }
         self.documents: list[list[list[int]]] = []
         self.repeated = bytearray()
         self.labels: dict[str, dict[int, str]] = {judge.name: {} for judge in protocol.judges}
@@ -134,10 +141,13 @@ class _Reading:
         for name, held in (("repeats", self.repeats), ("errors", self.errors)):
             held.extend(_numbers(record[name], 0, MOST, states, name))
         count = sum(record["repeats"])
-        if record["answers"].keys() != COLUMNS.keys():
-            raise CodecError(f"columns must be {', '.join(COLUMNS)}")
-        for name, (_, least, most) in COLUMNS.items():
-            self.columns[name].extend(_numbers(record["answers"][name], least, most, count, name))
+        if not number and COLUMNS.keys() <= record["answers"].keys() <= self.admitted.keys():
+            self.columns = {name: array("i") for name in record["answers"]}
+        if record["answers"].keys() != self.columns.keys():
+            raise CodecError(f"columns must be {', '.join(self.columns or self.admitted)}")
+        for name, column in self.columns.items():
+            _, least, most = self.admitted[name]
+            column.extend(_numbers(record["answers"][name], least, most, count, name))
         if len(record["sealed"]) != count:
             raise CodecError(f"{count} answers have {len(record['sealed'])} digests")
         if len(record["documents"]) != states:
@@ -195,6 +205,10 @@ class _Reading:
             errors=np.array(self.errors, np.int32).reshape(q, s), common=((-1, ""),) * s,
             primary=primary.name if primary else None,
             supplementary=tuple(judge.name for judge in protocol.judges if judge.role == "supplementary"),
+            rule=protocol.normalization,
+            others={
+                name.removeprefix(OTHER): spread(name, np.int32) for name in self.columns if name.startswith(OTHER)
+            },
         )  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from audit_core import __version__, codec, ledger, locks
 from audit_core.codec import Record, encode
 from audit_core.digests import sha256, sha256_file
 from audit_core.errors import InputError, Problem, StorageError, VerificationError
+from audit_core.estimators.groups import lacking
 from audit_core.model import Dossier
-from audit_core.results import arrays_of, compute, differences
+from audit_core.results import arrays_of, compute, measures_of
 from audit_core.share import carried, keys, names, redaction, seals
 from audit_core.share.layout import ENTRY, LOCKS, MANIFEST, PROTOCOL, QUESTIONS, README, RESULTS, VERIFIER, wordy
 from audit_core.share.leaks import Quotations
@@ -207,16 +208,15 @@ def _results(study: Study, inside: Path) -> bytes:
     stored = study.results()
     assert stored is not None
     reader = ledger.Reader(inside / QUESTIONS, study.chain[-1].sha256, redaction.FIELDS, "record")
-    made = compute(study.protocol, redaction.rebuild(study.protocol, reader))
-    _, newer = differences(stored, made)
-    kept = [estimate for estimate in made["estimates"] if estimate["name"] not in newer]
+    older = lacking(measures_of(stored))
+    made = compute(study.protocol, redaction.rebuild(study.protocol, reader), without=older)
     same = all(stored.get(part) == made.get(part) for part in ("decision", "release", "stream"))
-    if not same or [_numbers(e) for e in kept] != [_numbers(e) for e in stored["estimates"]]:
+    if not same or [_numbers(e) for e in made["estimates"]] != [_numbers(e) for e in stored["estimates"]]:
         raise VerificationError(
             Problem("the redacted records do not give the locked results", "the same numbers", "others",
                     study.protocol.study_id, "Please report it; nothing was written.")
         )  # fmt: skip
-    return encode({**stored, "estimates": kept}) + b"\n"
+    return encode({**stored, "estimates": made["estimates"]}) + b"\n"
 
 
 def _numbers(estimate: Record) -> list[object]:
