@@ -65,13 +65,13 @@ def columns_of(answers: Answers) -> dict[str, npt.NDArray[Any]]:
 
 
 def records(
-    answers: Answers, sealed: Sequence[bytes], question_ids: Sequence[str], tags: Mapping[str, str]
+    answers: Answers, sealed: bytes | bytearray, question_ids: Sequence[str], tags: Mapping[str, str]
 ) -> Iterator[Record]:
     """One record a question, without the chain's fields.
 
     Args:
         answers: Of the study.
-        sealed: Salted digest of each accepted answer, 32 bytes each, in the order of the study.
+        sealed: Salted digests of the accepted answers, 32 bytes each, in the order of the study.
         question_ids: As the bundle names the questions.
         tags: As the bundle names each tag.
     """
@@ -87,7 +87,7 @@ def records(
             "repeats": answers.repeats[q].tolist(),
             "errors": answers.errors[q].tolist(),
             "answers": {name: column[q][there].astype(int).tolist() for name, column in columns.items()},
-            "sealed": [digest.hex() for digest in sealed[done : done + count]],
+            "sealed": [sealed[32 * i : 32 * (i + 1)].hex() for i in range(done, done + count)],
             "documents": [row[row >= 0].tolist() for row in answers.documents[q]],
             "repeated_documents": bool(answers.repeated_documents[q]),
             "labels": {

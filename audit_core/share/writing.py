@@ -132,27 +132,18 @@ def _fill(study: Study, inside: Path, secret: bytes, opaque: bool, progress: Pro
         shutil.copyfile(study.path / "locks" / locks.file_name(gate), inside / LOCKS / locks.file_name(gate))
     shutil.copyfile(study.path / STUDY_PROTOCOL, inside / PROTOCOL)
     progress("answers")
-    answers, sealed = _taken(study, secret, opaque)
-    protocol = study.protocol
-    ids, tags = answers.question_ids, {tag: tag for held in answers.tags for tag in held}
-    if opaque:
-        bets = protocol.release is not None and any(
-            (protocol.release.tolerance, protocol.release.em_loss, protocol.release.refusal_gain)
-        )
-        ids, tags = names.opaque_ids(ids, protocol.seed if bets else None), names.opaque_tags(tags)
-    last = study.chain[-1].sha256
-    ledger.write(inside / QUESTIONS, redaction.records(answers, sealed, ids, tags), last)
+    _records(study, inside / QUESTIONS, secret, opaque)
     progress("estimates")
-    results = _results(study, inside)
+    results, last = _results(study, inside), study.chain[-1]
     (inside / RESULTS).write_bytes(results)
     for place, source in carried.modules().items():
         (inside / VERIFIER / place).parent.mkdir(parents=True, exist_ok=True)
         (inside / VERIFIER / place).write_bytes(source)
     (inside / ENTRY).write_bytes(carried.entry())
-    as_locked = sha256(results) == study.chain[-1].files[STUDY_RESULTS].sha256
-    (inside / README).write_text(_read_me(protocol.study_id, last, as_locked), encoding="utf-8")
+    name, as_locked = study.protocol.study_id, sha256(results) == last.files[STUDY_RESULTS].sha256
+    (inside / README).write_text(_read_me(name, last.sha256, as_locked), encoding="utf-8")
     manifest = encode({
-        "v": 1, "kind": "audit.share", "study_id": protocol.study_id, "study": study.bundle, "lock": last,
+        "v": 1, "kind": "audit.share", "study_id": name, "study": study.bundle, "lock": last.sha256,
         "ids": "opaque" if opaque else "kept", "results_as_locked": as_locked,
         "tool": {"name": "snapshot-audit", "version": __version__},
         "files": [
@@ -164,13 +155,24 @@ def _fill(study: Study, inside: Path, secret: bytes, opaque: bool, progress: Pro
     return manifest
 
 
-def _taken(study: Study, secret: bytes, opaque: bool) -> tuple[Answers, list[bytes]]:
-    """The arrays of a study and the salted digest of each answer, in one pass.
+def _records(study: Study, target: Path, secret: bytes, opaque: bool) -> None:
+    """Write the redacted records."""
+    answers, sealed = _taken(study, secret, opaque)
+    ids, tags = answers.question_ids, {tag: tag for held in answers.tags for tag in held}
+    if opaque:
+        rule = study.protocol.release
+        bets = rule is not None and any((rule.tolerance, rule.em_loss, rule.refusal_gain))
+        ids, tags = names.opaque_ids(ids, study.protocol.seed if bets else None), names.opaque_tags(tags)
+    ledger.write(target, redaction.records(answers, sealed, ids, tags), study.chain[-1].sha256)
+
+
+def _taken(study: Study, secret: bytes, opaque: bool) -> tuple[Answers, bytearray]:
+    """The arrays of a study and the salted digests of its answers, in one pass.
 
     Raises:
         InputError: A name that would go into the bundle is a text, or quotes one of the study's.
     """
-    sealed: list[bytes] = []
+    sealed = bytearray()
     asked = list(study.questions()) if not opaque else []
     kept = {name for question in asked for name in (question.question_id, *question.tags)}
     quotations = Quotations(kept)
@@ -181,7 +183,7 @@ def _taken(study: Study, secret: bytes, opaque: bool) -> tuple[Answers, list[byt
             for cell in dossier.cells:
                 if cell.answer is not None:
                     salt = seals.salt_of(secret, cell.question_id, cell.state, cell.repeat)
-                    sealed.append(seals.seal(salt, cell.answer))
+                    sealed.extend(seals.seal(salt, cell.answer))
             yield dossier
 
     answers = arrays_of(study.protocol, passed())

@@ -252,7 +252,7 @@ def through(study: Study, answers: Answers, opaque: bool = False) -> Answers:
     ids, tags = answers.question_ids, {tag: tag for found in answers.tags for tag in found}
     if opaque:
         ids, tags = names.opaque_ids(ids, study.protocol.seed), names.opaque_tags(tags)
-    sealed = [b"s" * 32] * int(answers.repeats.sum())
+    sealed = b"s" * 32 * int(answers.repeats.sum())
     records = redaction.records(answers, sealed, ids, tags)
     return redaction.rebuild(study.protocol, ({**record, "seq": n} for n, record in enumerate(records)))
 

@@ -27,8 +27,9 @@ def run_commands(name: str, folder: Path) -> None:
     script = "set -eu\n" + "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
     commands = folder / "bin"
     commands.mkdir()
-    (commands / "snapshot-audit").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m audit_core.cli "$@"\n')
-    (commands / "snapshot-audit").chmod(0o755)
+    for name, what in (("snapshot-audit", " -m audit_core.cli"), ("python3", "")):
+        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{what} "$@"\n')
+        (commands / name).chmod(0o755)
     done = subprocess.run(
         ["sh", "-c", script],
         cwd=folder,
@@ -57,6 +58,12 @@ def test_retrieval_replays_two_runs_and_repeats_the_study(tmp_path: Path) -> Non
 def test_the_commands_of_the_planner_write_a_protocol(tmp_path: Path) -> None:
     run_commands("plan.md", tmp_path)
     assert read_toml(tmp_path / "protocol.toml")[1].count == 400
+
+
+def test_the_commands_of_the_share_bundle_check_it(tmp_path: Path) -> None:
+    run_commands("share.md", tmp_path)
+    assert (tmp_path / "help-centre-bundle/verify.py").is_file()
+    assert json.loads((tmp_path / "proof.json").read_text())["text"] == "15 minutes"
 
 
 RECIPES = {
