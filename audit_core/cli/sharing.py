@@ -90,7 +90,7 @@ def verify_bundle(arguments: argparse.Namespace) -> Result:
                                      "Ask for it again."))  from None  # fmt: skip
     with Progress("verify-bundle") as progress, _opened(arguments.bundle) as folder:
         checks = run_checks(folder, expect=arguments.expect, expect_lock=arguments.expect_lock, proof=proof,
-                            installed=carried.modules(), progress=progress.say)  # fmt: skip
+                            installed=carried.files(), progress=progress.say)  # fmt: skip
     return check_table({"bundle": str(arguments.bundle)}, checks)
 
 

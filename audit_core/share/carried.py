@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import audit_core
+from audit_core.share.layout import ENTRY, VERIFIER
 
 START = "audit_core.share.checks"
 """What a bundle's verifier runs."""
-ENTRY = "audit_core/share/entry.py"
+STARTED_BY = "audit_core/share/entry.py"
 """What stands in a bundle as ``verify.py``."""
 _ROOT = Path(audit_core.__file__).resolve().parent.parent
 
@@ -28,9 +29,10 @@ def modules() -> dict[str, bytes]:
     return dict(sorted(found.items()))
 
 
-def entry() -> bytes:
-    """Source of ``verify.py``."""
-    return (_ROOT / ENTRY).read_bytes()
+def files() -> dict[str, bytes]:
+    """The whole verifier, by path inside a bundle."""
+    held = {f"{VERIFIER}/{place}": source for place, source in modules().items()}
+    return {**held, ENTRY: (_ROOT / STARTED_BY).read_bytes()}
 
 
 def imports(source: bytes) -> list[str]:

@@ -19,7 +19,7 @@ from audit_core.protocol import Protocol
 from audit_core.results import compute, differences, measures_of
 from audit_core.share import redaction, seals
 from audit_core.share.integrity import Integrity, Progress
-from audit_core.share.layout import MANIFEST, QUESTIONS, RESULTS, VERIFIER, wordy
+from audit_core.share.layout import ENTRY, MANIFEST, QUESTIONS, RESULTS, VERIFIER, wordy
 from audit_core.tensors import Answers
 
 TITLES = {
@@ -61,7 +61,7 @@ def verify_bundle(
         expect: SHA-256 of the manifest, kept elsewhere.
         expect_lock: SHA-256 of the study's last lock, as its owner published it.
         proof: What reveals a single answer; B14 is made only with one.
-        installed: Modules to compare the carried verifier with; B15 is made only with them.
+        installed: Files to compare the carried verifier with, by path inside a bundle; B15 is made only with them.
         progress: Called with what is being checked.
 
     Raises:
@@ -234,9 +234,7 @@ class _Checks(Integrity):
 
     def carried(self, installed: Mapping[str, bytes]) -> None:
         """B15."""
-        names = {
-            name.removeprefix(f"{VERIFIER}/"): item for name, item in self.listed.items() if name.startswith(VERIFIER)
-        }
+        names = {name: item for name, item in self.listed.items() if name == ENTRY or name.startswith(f"{VERIFIER}/")}
         if self.manifest is None:
             self._open("B15", "There is no readable manifest.")
             return
@@ -245,7 +243,7 @@ class _Checks(Integrity):
         version = str(self.manifest["tool"].get("version"))[:40]
         if other and version != __version__:
             self._set("B15", "could not check", f"It is of version {version}, installed is {__version__}.")
-        several = f"{len(other)} modules differ, such as {other[0]}" if other else ""
+        several = f"{len(other)} files differ, such as {other[0]}" if other else ""
         self._judge(
-            "B15", not other, f"{len(names)} modules.", f"{several}. These checks were made by the installed ones."
+            "B15", not other, f"{len(names)} files.", f"{several}. These checks were made by the installed ones."
         )

@@ -17,7 +17,7 @@ from audit_core.estimators.groups import lacking
 from audit_core.model import Dossier
 from audit_core.results import arrays_of, compute, measures_of
 from audit_core.share import carried, keys, names, redaction, seals
-from audit_core.share.layout import ENTRY, LOCKS, MANIFEST, PROTOCOL, QUESTIONS, README, RESULTS, VERIFIER, wordy
+from audit_core.share.layout import LOCKS, MANIFEST, PROTOCOL, QUESTIONS, README, RESULTS, wordy
 from audit_core.share.leaks import Quotations
 from audit_core.study import PROTOCOL as STUDY_PROTOCOL
 from audit_core.study import RESULTS as STUDY_RESULTS
@@ -126,8 +126,7 @@ def _free(study: Study, target: Path, key: Path) -> None:
 
 def _fill(study: Study, inside: Path, secret: bytes, opaque: bool, progress: Progress) -> bytes:
     """All files of the bundle; returns the bytes of its manifest."""
-    for name in (LOCKS, VERIFIER):
-        (inside / name).mkdir(parents=True)
+    (inside / LOCKS).mkdir(parents=True)
     for gate in locks.GATES:
         shutil.copyfile(study.path / "locks" / locks.file_name(gate), inside / LOCKS / locks.file_name(gate))
     shutil.copyfile(study.path / STUDY_PROTOCOL, inside / PROTOCOL)
@@ -136,10 +135,9 @@ def _fill(study: Study, inside: Path, secret: bytes, opaque: bool, progress: Pro
     progress("estimates")
     results, last = _results(study, inside), study.chain[-1]
     (inside / RESULTS).write_bytes(results)
-    for place, source in carried.modules().items():
-        (inside / VERIFIER / place).parent.mkdir(parents=True, exist_ok=True)
-        (inside / VERIFIER / place).write_bytes(source)
-    (inside / ENTRY).write_bytes(carried.entry())
+    for place, source in carried.files().items():
+        (inside / place).parent.mkdir(parents=True, exist_ok=True)
+        (inside / place).write_bytes(source)
     name, as_locked = study.protocol.study_id, sha256(results) == last.files[STUDY_RESULTS].sha256
     (inside / README).write_text(_read_me(name, last.sha256, as_locked), encoding="utf-8")
     manifest = encode({

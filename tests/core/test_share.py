@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from audit_core.digests import merkle_root, sha256
 from audit_core.errors import GateError, InputError, VerificationError
 from audit_core.results import arrays_of, compute, estimate_study
-from audit_core.share import carried, entry, keys, layout, names, redaction, seals
+from audit_core.share import carried, entry, keys, names, redaction, seals
 from audit_core.share.checks import TITLES, verify_bundle
 from audit_core.share.leaks import Quotations
 from audit_core.share.proofs import prove
@@ -62,7 +62,7 @@ def outcomes(folder: Path, **options: Any) -> dict[str, str]:
 
 def test_the_untouched_bundle_passes(bundle: tuple[Made, Path, dict[str, Any]]) -> None:
     made, folder, proof = bundle
-    found = outcomes(folder, expect=made.manifest, expect_lock=made.lock, proof=proof, installed=carried.modules())
+    found = outcomes(folder, expect=made.manifest, expect_lock=made.lock, proof=proof, installed=carried.files())
     assert found == dict.fromkeys(TITLES, "passed") | {"B13": "could not check"}
     assert not made.results_as_locked, "the results quote an answer"
     assert outcomes(folder) == {check: found[check] for check in list(TITLES)[:13]} | dict.fromkeys(
@@ -149,6 +149,7 @@ TABLE: dict[str, tuple[str, Callable[[Path], object]]] = {
         "B15",
         bundles.data("verifier/audit_core/results.py", lambda d: d + b"# all is well\n"),
     ),
+    "an entry that makes no check": ("B15", bundles.data("verify.py", lambda _: b"print('all is well')\n")),
     "a module more": (
         "B15",
         lambda f: ((f / "verifier/audit_core/numpy.py").write_bytes(b""), bundles.remake(f)),
@@ -164,7 +165,7 @@ def test_each_mutation_is_caught_by_its_check_alone(
     folder = tmp_path / "copy"
     shutil.copytree(bundle[1], folder)
     change(folder)
-    found = outcomes(folder, expect_lock=bundle[0].lock, installed=carried.modules())
+    found = outcomes(folder, expect_lock=bundle[0].lock, installed=carried.files())
     assert [name for name, result in found.items() if result == "failed"] == [check], found
 
 
@@ -353,12 +354,7 @@ def test_no_text_leaves_a_study(name: str, opaque: bool, studies: Path, tmp_path
     ids = {question.question_id for question in study.questions()}
     with zipfile.ZipFile(made.path) as archive:
         files = {info.filename.partition("/")[2]: archive.read(info) for info in archive.infolist()}
-    code = {f"{layout.VERIFIER}/{place}": source for place, source in carried.modules().items()}
-    copied = {
-        **code,
-        "verify.py": carried.entry(),
-        "protocol.json": (study.path / "protocol/protocol.json").read_bytes(),
-    }
+    copied = {**carried.files(), "protocol.json": (study.path / "protocol/protocol.json").read_bytes()}
     assert {place: files.pop(place) for place in copied} == copied, "code and protocol are copies, and hold no answer"
     for place, data in files.items():
         for text in texts:
@@ -560,7 +556,7 @@ def test_a_verifier_of_another_version_is_told(bundle: tuple[Made, Path, dict[st
     shutil.copytree(bundle[1], folder)
     (folder / "verifier/audit_core/results.py").write_bytes(b"# older\n")
     bundles.remake(folder, tool={"name": "snapshot-audit", "version": "0.0.9"})
-    found = {check.check_id: check for check in verify_bundle(folder, installed=carried.modules())}
+    found = {check.check_id: check for check in verify_bundle(folder, installed=carried.files())}
     assert found["B15"].result == "could not check"
     assert found["B15"].detail == "It is of version 0.0.9, installed is 0.1.0."
 
