@@ -3,6 +3,8 @@
 Exit codes: 0 every check that could be made passed; 1 a check failed; 2 it could not be run.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys
