@@ -26,10 +26,11 @@ page = st.navigation(
         st.Page(VIEWS / "importing.py", title="Import", url_path="import"),
         st.Page(VIEWS / "plan.py", title="Plan", url_path="plan"),
         st.Page(VIEWS / "labels.py", title="Label pairs", url_path="labels", visibility="hidden"),
+        st.Page(VIEWS / "present.py", title="Present", url_path="present", visibility="hidden"),
     ],
     position="top",
 )
-if shell.frame(compares=page.url_path not in ("import", "plan")):
+if shell.frame(compares=page.url_path not in ("import", "plan"), bare=page.url_path == "present"):
     try:
         page.run()
     except AuditError as error:

@@ -7,6 +7,8 @@ import html
 import io
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -81,15 +83,9 @@ def into(selection: Selection, **filters: Any) -> Parameters:
     return triage_params(**shared, **filters)
 
 
-def link(label: str, parameters: Parameters, page: str = TRIAGE) -> None:
+def link(label: str, parameters: Parameters, page: str = TRIAGE, *, icon: str = ":material/arrow_forward:") -> None:
     """A link into another page of this session; a label renders Markdown, so only words and numbers get through."""
-    st.page_link(
-        page,
-        label=NOT_WORDS.sub("", label),
-        query_params=dict(parameters),
-        icon=":material/arrow_forward:",
-        icon_position="right",
-    )
+    st.page_link(page, label=NOT_WORDS.sub("", label), query_params=dict(parameters), icon=icon, icon_position="right")
 
 
 def opening(text: str, parameters: Parameters | None) -> Markup:
@@ -203,43 +199,59 @@ def single_state(comparison: Comparison) -> bool:
     return True
 
 
-def three_numbers(comparison: Comparison) -> None:
-    """Cross agreement, excess churn with its interval, and the count of flips: never one without the others."""
-    selection = comparison.selection
-    kernel, words = selection.kernel, KERNELS[selection.kernel]
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A number of the three that are always shown together; `note` is markup that must be read with it."""
+
+    label: str
+    value: str
+    note: str
+    measured: bool
+
+    @property
+    def markup(self) -> str:
+        """The number as a card."""
+        return card(self.label, self.value, self.note, measured=self.measured)
+
+
+def headlines(comparison: Comparison) -> tuple[Headline, Headline, Headline]:
+    """Cross agreement with its baseline, excess churn with its interval, and the count of flips."""
+    kernel = comparison.selection.kernel
+    words = KERNELS[kernel]
     across, within, excess, flips = (
         comparison.pair(measure, kernel)
         for measure in ("cross_agreement", "baseline_agreement", "excess_churn", "repeat_stable_flips")
     )
-    columns = st.columns(3)
-    with columns[0], st.container(border=True, height="stretch", gap="xsmall"):
-        value = exact(across)
-        note = (
-            plain(brief(across["reason"]))
-            if exact(within) is None
-            else f"same-snapshot baseline {percent(exact(within))}"
-        )
-        block(card(f"Still agree across snapshots ({words})", percent(value), note, measured=value is not None))
-        link(f"All {plural(comparison.study['questions'], 'question')}", into(selection, queue="all"))
-    with columns[1], st.container(border=True, height="stretch", gap="xsmall"):
-        value = exact(excess)
-        note = (
-            plain(brief(excess["reason"]))
-            if value is None
-            else "<br>".join(map(plain, bounds(excess, comparison.level)))
-        )
-        block(card(f"Excess churn ({words})", points(value), note, measured=value is not None))
-        link("Questions above zero", into(selection, queue="all", contrast=(0.0001, 1)))
-    with columns[2], st.container(border=True, height="stretch", gap="xsmall"):
-        number = flips["numerator"]
-        note = (
-            plain(brief(flips["reason"]))
-            if number is None
-            else f"of {plural(flips['denominator'], 'question')}, {percent(exact(flips))}"
-        )
-        block(card(f"Repeat-stable flips ({words})", count(number), note, measured=number is not None))
-        if number:
-            link(f"Open {plural(number, 'flip')}", into(selection))
+    share, calm, gap, number = exact(across), exact(within), exact(excess), flips["numerator"]
+    beside = plain(brief(across["reason"])) if calm is None else f"same-snapshot baseline {percent(calm)}"
+    ends = plain(brief(excess["reason"])) if gap is None else "<br>".join(map(plain, bounds(excess, comparison.level)))
+    of = (
+        plain(brief(flips["reason"]))
+        if number is None
+        else f"of {plural(flips['denominator'], 'question')}, {percent(exact(flips))}"
+    )
+    return (
+        Headline(f"Still agree across snapshots ({words})", percent(share), beside, share is not None),
+        Headline(f"Excess churn ({words})", points(gap), ends, gap is not None),
+        Headline(f"Repeat-stable flips ({words})", count(number), of, number is not None),
+    )
+
+
+def three_numbers(comparison: Comparison) -> None:
+    """Cross agreement, excess churn with its interval, and the count of flips: never one without the others."""
+    selection = comparison.selection
+    questions, flips = comparison.study["questions"], comparison.pair("repeat_stable_flips", selection.kernel)
+    links = [
+        (f"All {plural(questions, 'question')}", into(selection, queue="all")),
+        ("Questions above zero", into(selection, queue="all", contrast=(0.0001, 1))),
+    ]
+    if flips["numerator"]:
+        links.append((f"Open {plural(flips['numerator'], 'flip')}", into(selection)))
+    for column, number, opens in zip_longest(st.columns(3), headlines(comparison), links):
+        with column, st.container(border=True, height="stretch", gap="xsmall"):
+            block(number.markup)
+            if opens:
+                link(*opens)
 
 
 def _first(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from audit_core.printed import formatted
 from dashboard.comparison import Comparison
 from dashboard.markup import plain
-from dashboard.numbers import degenerate, exact
+from dashboard.numbers import count, degenerate, exact, plural
 from dashboard.selection import KERNELS
 
 Row = dict[str, Any]
@@ -206,6 +206,25 @@ def _accuracy(comparison: Comparison, ink: Ink) -> str:
     if row["low"] is not None and row["low"] <= 0 <= row["high"]:
         return text + ", which cannot be told from zero, so an accuracy check alone would not have shown this."
     return text + "."
+
+
+def transitions(comparison: Comparison) -> str:
+    """What mean accuracy hides between the selected states."""
+    lost, gained, unseen = (comparison.pair(f"transitions[{kind}]")
+                            for kind in ("lost", "gained", "different_nonmatch"))  # fmt: skip
+    if lost["numerator"] is None:
+        return "Exact match against gold answers cannot be measured between these states."
+    total = plural(lost["denominator"], "matched repeat")
+    if not any(row["numerator"] for row in (lost, gained, unseen)):
+        return f"No answer crossed between match and nonmatch, and none moved from one miss to another, in {total}."
+    net, gross = comparison.pair("net_transitions")["numerator"], comparison.pair("gross_transitions")["numerator"]
+    text = (
+        f"Of {total}, {count(lost['numerator'])} lost the match and {count(gained['numerator'])} gained it: a net of "
+        f"{count(net)} hides a gross flow of {count(gross)}."
+    )
+    if not unseen["numerator"]:
+        return text
+    return f"{text} Another {count(unseen['numerator'])} moved from one miss to another, which accuracy cannot see."
 
 
 def limits(comparison: Comparison, ink: Ink = INK) -> list[str]:

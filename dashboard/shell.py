@@ -21,11 +21,12 @@ ORIGINS = {
 }
 
 
-def frame(*, compares: bool = True) -> bool:
+def frame(*, compares: bool = True, bare: bool = False) -> bool:
     """Draw the frame; False where there is nothing that a page could show.
 
     Args:
         compares: The page shows a comparison; one that does not gets no pickers and needs no study.
+        bare: The page shows a comparison and says by itself what must be said beside it.
     """
     st.html(STYLE)
     st.logo(logo(st.context.theme.type == "dark"), size="large")
@@ -52,6 +53,8 @@ def frame(*, compares: bool = True) -> bool:
     try:
         selection = state.select([row["study_id"] for row in found], data.study)
         state.remember(selection)
+        if bare:
+            return True
         row = data.study(selection.study)
         _pickers(found, row, selection, visitor)
         comparison = compare(selection)
@@ -164,20 +167,27 @@ def _pills(comparison: Comparison) -> None:
             )
         )
     found.append(_trust(study))
-    if study["origin"] in ORIGINS:
-        found.append(pill(ORIGINS[study["origin"]], "warn"))
     if selection.old != selection.new:
         verdict = sentences.verdict(comparison)
         found.append(pill(f"Movement beyond noise: {verdict.short}", verdict.tone))
-        if not comparison.locked:
-            found.append(pill("Exploratory: this pair is not part of the locked results", "warn"))
-    if study["kernels"] == ["exact"]:
-        found.append(pill("Exact kernel only: no semantic labels", "warn"))
+    found += caveats(comparison)
     if study["origin"] == "collected":
         found += [
             pill(f"Semantic labels: {plain(j['description'])}") for j in study["judges"] if j["role"] == "primary"
         ]
     st.html(f'<div class="sa sa-pills">{"".join(found)}</div>')
+
+
+def caveats(comparison: Comparison) -> list[str]:
+    """What must be known beside every number of a comparison, as pills."""
+    study, found = comparison.study, []
+    if study["origin"] in ORIGINS:
+        found.append(pill(ORIGINS[study["origin"]], "warn"))
+    if comparison.selection.old != comparison.selection.new and not comparison.locked:
+        found.append(pill("Exploratory: this pair is not part of the locked results", "warn"))
+    if study["kernels"] == ["exact"]:
+        found.append(pill("Exact kernel only: no semantic labels", "warn"))
+    return found
 
 
 def _trust(study: Row) -> str:

@@ -18,7 +18,7 @@ from audit_core.reviews.events import CAUSES, VERDICTS, Event
 from audit_core.reviews.fold import RULING, Pair, Review, Standing
 from audit_core.reviews.masking import BETTER, meant, sides
 from audit_core.reviews.team import Person, Team
-from dashboard.components.round import OWN, Compared, Round
+from dashboard.components.round import OWN, Address, Compared, Round
 from dashboard.components.saving import Details, Shown
 
 __all__ = ["OWN", "Compared", "Desk", "item_of", "pairs_of"]
@@ -56,6 +56,7 @@ class Desk(Round):
         grouping: The picked questions are on the desk instead of a single one.
         unseen_too: The group may include questions that were never on this desk.
         together_details: Impact, causes and note of the group's verdict.
+        presenting: Whoever sits here wants the queue, or what is picked, full screen.
     """
 
     acked: dict[str, int] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Desk(Round):
     grouping: bool = False
     unseen_too: bool = False
     together_details: Details = field(default_factory=Details)
+    presenting: bool = False
 
     def inherit(self, other: Desk) -> None:
         """Take over what belongs to the session rather than to the comparison."""
@@ -209,6 +211,12 @@ class Desk(Round):
     def sides(self, question_id: str) -> Pair:
         """The states of the pair in the order A, B."""
         return sides(self.what.study_id, question_id, self.who, self.what.pair)
+
+    def presented(self) -> Address:
+        """Address of the picked questions, else of the queue, for the page Present."""
+        if self.chosen:
+            return {"queue": ["all"], "only": list(self.chosen), "from": ["triage"]}
+        return {name: values for name, values in self.address().items() if name != "q"} | {"from": ["triage"]}
 
     def offered(self) -> Event | None:
         """The event that *undo* takes back: the newest on screen, else the one given last on this pair."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard.components.keys import REGISTRY, Key, sent
+from dashboard.components.keys import REGISTRY, Key, cap, sent
 
 CARD = "triage-card"
 """Id of the element whose data attributes say what is on screen."""
@@ -122,6 +122,7 @@ export default function (component) {
       }
       const action = m.data.keys[e.key.toLowerCase()];
       if (!action) return;
+      if (e.key === " " && e.composedPath()[0].closest?.("button, summary, a")) return;  // presses what has the focus
       e.preventDefault();
       if (action.startsWith("open:")) {  // a field of the page, or a fold with a form in it
         const fold = document.getElementById(`triage-${action.slice(5)}`);
@@ -261,8 +262,7 @@ def mount(item: str, acked: Mapping[str, int], on_change: Callable[[], None], *,
     return _component(
         key=key,
         data={"item": item, "acked": dict(acked), "card": card, "keys": sent(registry), "look": look,
-              "help": [["Esc" if k.key == "escape" else k.key.replace(" ", " or "), k.label, k.help]
-                       for k in registry]},
+              "help": [[cap(k), k.label, k.help] for k in registry]},
         on_log_change=on_change,
         on_looked_change=_nothing,
     ).get("log")

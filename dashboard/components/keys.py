@@ -13,7 +13,7 @@ class Key:
     """One key and what it does.
 
     Attributes:
-        key: As the browser names it, in lower case; several that do the same are set apart by a space.
+        key: As the browser names it, in lower case, but ``space``; several that do the same are set apart by a space.
         action: Name of the action, ``verdict:regression`` for one with a value.
         label: Words on the button.
         help: One sentence for tooltip and help.
@@ -52,6 +52,7 @@ REGISTRY: tuple[Key, ...] = (
     Key("u", "open:aside", "Set aside", "Set an unstable question aside for some days: reason, owner, last day."),
     Key("t", "open:note", "Note", "Go to the note; Esc leaves it, and it is saved."),
     Key("m", "masked", "Masked", "Call old and new A and B until your verdict, or name them again."),
+    Key("p", "present", "Present", "Show the picked questions, or this queue, full screen in large type."),
     Key("/", "search", "Search", "Search questions and answers."),
     Key("?", "help", "Keys", "Show or close this list."),
     Key("escape", "leave", "Leave field", "Leave a text field, so that keys work again."),
@@ -60,10 +61,24 @@ REGISTRY: tuple[Key, ...] = (
 BY_ACTION: dict[str, Key] = {key.action: key for key in REGISTRY}
 
 
-def sent(registry: Sequence[Key]) -> dict[str, str]:
-    """Keys whose presses travel to the server, with their actions; the others are the browser's own."""
-    own = ("search", "help", "leave")
-    return {name: key.action for key in registry if key.action not in own for name in key.key.split()}
+OWN = ("search", "help", "leave", "black", "screen", "jump")
+"""Actions that the browser does by itself; presses for all others travel to the server."""
+
+_CAPS = {
+    "escape": "Esc", "arrowright": "→", "arrowleft": "←", "pagedown": "Page Down", "pageup": "Page Up",
+    "space": "Space", "home": "Home", "end": "End", "digits": "number, Enter",
+}  # fmt: skip
+
+
+def sent(registry: Sequence[Key], *, own: bool = False) -> dict[str, str]:
+    """Keys whose presses travel to the server, with their actions; with `own` the browser's instead."""
+    return {name.replace("space", " "): key.action
+            for key in registry if (key.action in OWN) is own for name in key.key.split()}
+
+
+def cap(key: Key) -> str:
+    """What is printed on a key, for help."""
+    return " or ".join(_CAPS.get(name, name) for name in key.key.split())
 
 
 SENT = sent(REGISTRY)

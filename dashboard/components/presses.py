@@ -26,6 +26,9 @@ LONGEST = 365
 def act(desk: Desk, press: Press) -> None:
     """Do what a key or button asks, with the question, base and undo target that were on screen."""
     action, _, value = press.action.partition(":")
+    if action == "present":
+        desk.presenting = True
+        return
     of_one = action == "note" and press.item in desk.shown  # typed before the group was on the desk
     if desk.grouping and action != "undo" and not of_one:
         group.act(desk, press, action, value)

@@ -32,13 +32,15 @@ def progress(desk: Desk) -> str:
     masked = ""
     if desk.person.may("verdict"):
         masked = "<b>Masked</b>" if desk.team.masked else button("masked", chosen=desk.masked)
+    present = button("present", label=f"Present {len(desk.chosen)} picked" if desk.chosen else "")
     word = "reviewed"
     if desk.queue == "disputed":
         reviewed, word = desk.settled(), "settled"
         share = 100 * reviewed / total if total else 0
     return (f'<div class="sa sa-bar"><span id="triage-progress" role="status">{reviewed:,} of {total:,} {word}</span>'
             f'<span class="bar"><i style="width:{share:.1f}%"></i></span>'
-            f"<span>{high:,} high impact</span>{away}{masked}{_people(desk, total)}</div>{_filter(desk, total)}")
+            f"<span>{high:,} high impact</span>{away}{masked}{present}"
+            f"{_people(desk, total)}</div>{_filter(desk, total)}")
 
 
 def _people(desk: Desk, total: int) -> str:

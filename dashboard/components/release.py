@@ -55,7 +55,7 @@ def section(comparison: Comparison) -> None:
             display.banner(*told)
         try:
             fold = store().fold()
-            screen = _screen(comparison)(fold)
+            screen = screen_of(comparison)(fold)
             person = identity.person()
             found = decisions(fold, screen.study_id, screen.pair)
         except AuditError as error:
@@ -77,7 +77,7 @@ def section(comparison: Comparison) -> None:
             _refused(person)
 
 
-def _screen(comparison: Comparison) -> Callable[[Fold], Screen]:
+def screen_of(comparison: Comparison) -> Callable[[Fold], Screen]:
     """What this page shows, as a function of the verdicts that stand."""
     selection, study = comparison.selection, comparison.study
     names = signed.estimate_names(study["kernels"], (selection.old, selection.new))
@@ -216,7 +216,7 @@ def _sign() -> None:
     at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     try:
         person = identity.person()
-        current = _screen(compare(asked.selection))
+        current = screen_of(compare(asked.selection))
         made = sign(store(), person, asked.screen, current, wish, request_id=asked.request, at=at)
     except AuditError as error:
         st.session_state[TOLD] = (f"<b>Not signed.</b> {_lines(error)}", "bad")

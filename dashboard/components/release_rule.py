@@ -47,14 +47,14 @@ def section(comparison: Comparison) -> None:
             return
         try:
             fold = store().fold()
-            found, veiled = _seen(comparison, rule, fold, identity.person())
+            found, veiled = seen(comparison, rule, fold, identity.person())
         except AuditError as error:
             display.banner(plain(error), "bad")
             return
         _draw(found, veiled)
 
 
-def _seen(
+def seen(
     comparison: Comparison, rule: ReleaseRule, fold: Fold, person: Person
 ) -> tuple[ReleaseOutcome, Condition | None]:
     """What came of the rule as this person may know it, and the condition that is kept from them."""
@@ -77,16 +77,21 @@ def _seen(
     return shown, Condition(VEILED, None, LATER)
 
 
-def _draw(found: ReleaseOutcome, veiled: Condition | None) -> None:
-    headline = pill(f"<b>{plain(found.outcome.capitalize())}</b>", TONES[found.outcome])
-    text = plain(found.headline)
+def told(found: ReleaseOutcome, veiled: Condition | None) -> tuple[str, str, str]:
+    """Outcome, its tone and one sentence, as far as whoever looks may know them."""
     if veiled and found.outcome != "not met":  # the hidden condition could make it another one
-        headline, text = pill("<b>Not shown yet</b>"), "One condition is not shown to you yet, and the outcome with it."
+        return "not shown yet", "", "One condition is not shown to you yet, and the outcome with it."
+    return found.outcome, TONES[found.outcome], found.headline
+
+
+def _draw(found: ReleaseOutcome, veiled: Condition | None) -> None:
+    word, tone, text = told(found, veiled)
+    headline = pill(f"<b>{plain(word.capitalize())}</b>", tone)
     rows = [(_outcome(c), TITLES[c.name], c.sentence) for c in found.conditions]
     if veiled:
         rows.append((Markup("<span class='mut'>not shown</span>"), TITLES[veiled.name], veiled.sentence))
     display.block(
-        f'<div class="sa-pills" id="release-outcome">{headline}</div><p style="margin-top:.6rem">{text} '
+        f'<div class="sa-pills" id="release-outcome">{headline}</div><p style="margin-top:.6rem">{plain(text)} '
         "It was fixed in the protocol before collection; no slice and no other number can change it.</p>"
         + display.grid(("outcome", "condition", "what was found"), rows)
     )

@@ -8,16 +8,17 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from audit_core.estimators.refusals import alarms
-from dashboard import data, display, identity, people, sentences, state
+from dashboard import data, display, identity, people, sentences, sources, state
 from dashboard.checking import checking
 from dashboard.comparison import Comparison, compare
 from dashboard.components import release, release_rule
 from dashboard.display import Markup, card, plain
-from dashboard.figures.noise import Bar, noise_and_update
-from dashboard.numbers import UNDEFINED, bounds, brief, count, decimal, exact, percent, plural, points
+from dashboard.figures.noise import noise_and_update
+from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, percent, plural, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
+PRESENT = "views/present.py"
 
 
 def page() -> None:
@@ -33,7 +34,9 @@ def page() -> None:
         )
         return
     verdict = sentences.verdict(comparison)
-    display.heading(verdict.title, verdict.lead)
+    with st.container(horizontal=True, vertical_alignment="top", key="summary-head"):
+        display.heading(verdict.title, verdict.lead)
+        display.link("Present", dict(selection.parameters), PRESENT, icon=":material/slideshow:")
     _cards(comparison)
     _outcomes(comparison)
     checked = st.container()
@@ -152,24 +155,7 @@ def _accuracy(comparison: Comparison, selection: state.Selection) -> None:
 
 def _sources(comparison: Comparison) -> None:
     display.block("<h2 style='margin-top:0'>Where the disagreement comes from</h2>")
-    bars, rows = [], []
-    for kernel in sentences.kernels(comparison):
-        within = exact(comparison.pair("baseline_agreement", kernel))
-        across = exact(comparison.pair("cross_agreement", kernel))
-        excess = exact(comparison.pair("excess_churn", kernel))
-        if within is None or across is None or excess is None:
-            continue
-        noise = 1 - within
-        label = f"{decimal(noise, 2, 100)} noise + <b>{decimal(excess, 2, 100)} update</b>"
-        bars.append(Bar(KERNELS[kernel], float(noise * 100), float(excess * 100), label, kernel))
-        rows.append(
-            {
-                "kernel": KERNELS[kernel],
-                "repeats of one state disagree": float(noise),
-                "excess churn": float(excess),
-                "states disagree": float(1 - across),
-            }
-        )
+    bars, rows = sources.bars(comparison)
     if not bars:
         display.empty(
             "Noise and update cannot be told apart here.",
@@ -183,10 +169,7 @@ def _sources(comparison: Comparison) -> None:
         "Bars of repeat noise and excess churn by kernel",
         opens=links,
     )
-    display.note(
-        "Grey: repeats of one snapshot disagree anyway. Orange: extra disagreement across "
-        "snapshots. A click opens the repeat-stable flips."
-    )
+    display.note(f"{sources.LEGEND} A click opens the repeat-stable flips.")
     row = comparison.pair("excess_churn", comparison.selection.kernel)
     display.facts(
         population=plural(row["population"], "question"),

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import classes, data, display, sentences, state
+from dashboard import classes, data, display, sentences, state, steps
 from dashboard.comparison import Comparison, compare
 from dashboard.display import plain
-from dashboard.figures.agreement import Dot, dots
-from dashboard.numbers import count, exact, percent, plural, points
+from dashboard.figures.agreement import dots
+from dashboard.numbers import count, exact, percent, plural
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ def page() -> None:
     comparison = compare(state.current())
     names = [s["state"] for s in comparison.study["states"]]
     main = comparison.study["main_kernel"]
-    display.heading("What happens between the endpoints?", _lead(comparison, names, main))
+    display.heading("What happens between the endpoints?", steps.lead(comparison, names, main))
     if display.single_state(comparison):
         return
     if len(names) < 3:
@@ -45,7 +45,7 @@ def page() -> None:
         )
         return
     _steps(comparison, names)
-    if not _measurable(comparison, names, main):
+    if not steps.measurable(comparison, names, main):
         display.empty(
             "No answer can be followed along the ladder.",
             "Flips need two answers per question in neighbouring states; ask again and import the repeats.",
@@ -59,25 +59,6 @@ def page() -> None:
         _anchor(comparison)
 
 
-def _measurable(comparison: Comparison, names: list[str], kernel: str) -> bool:
-    """True where flips can be counted at one step at least."""
-    steps = (comparison.named(f"repeat_stable_flips[{kernel}]@{old}-{new}") for old, new in pairwise(names))
-    return any(row["numerator"] is not None for row in steps)
-
-
-def _lead(comparison: Comparison, names: list[str], kernel: str) -> str:
-    union = comparison.named(f"adjacent_flips_union[{kernel}]")
-    if union["numerator"] is None or not _measurable(comparison, names, kernel):
-        return "The ladder in steps."
-    back = [row for row in comparison.rows.values() if row["measure"] == "returning_flips" and row["numerator"]]
-    total = count(union["denominator"])
-    text = f"{plural(union['numerator'], 'question')} of {total} flip at one step of the ladder or more"
-    returned = sum(row["numerator"] for row in back)
-    if returned:
-        text += f"; {count(returned)} times an answer leaves and comes back (X → Y → X)"
-    return text + f" ({KERNELS[kernel]})."
-
-
 def _steps(comparison: Comparison, names: list[str]) -> None:
     kernel = comparison.selection.kernel
     shown = sentences.kernels(comparison)
@@ -86,7 +67,8 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
         f"Every neighbouring pair of the ladder. Two-sided {comparison.level} intervals, not adjusted for looking at "
         "several steps.",
     )
-    cells, rows, marks, opens = [], [], [], {}
+    cells, rows, opens = [], [], {}
+    marks = steps.dots(comparison, names, kernel)
     for index, (old, new) in enumerate(pairwise(names)):
         excess = {k: comparison.named(f"excess_churn[{k}]@{old}-{new}") for k in shown}
         flips = {k: comparison.named(f"repeat_stable_flips[{k}]@{old}-{new}") for k in shown}
@@ -111,20 +93,6 @@ def _steps(comparison: Comparison, names: list[str]) -> None:
                 for end, key in (("", "value"), (" low", "low"), (" high", "high"))
             }
         )
-        row = excess[kernel]
-        value = exact(row)
-        if value is not None:
-            marks.append(
-                Dot(
-                    f"{old} → {new}",
-                    float(value * 100),
-                    None if row["low"] is None else row["low"] * 100,
-                    None if row["high"] is None else row["high"] * 100,
-                    "new",
-                    points(value),
-                    str(index),
-                )
-            )
         opens[str(index)] = display.into(comparison.selection, old=old, new=new)
     columns = ("step", *(f"flips, {KERNELS[k]}" for k in shown), *(f"excess churn, {KERNELS[k]}" for k in shown))
     with st.container(key="wrap-steps"):

@@ -28,7 +28,7 @@ def page() -> None:
     """Draw the page."""
     comparison = compare(state.current())
     found = {kind: comparison.pair(f"transitions[{kind}]") for kind in KINDS}
-    display.heading("What does accuracy hide?", _lead(comparison, found))
+    display.heading("What does accuracy hide?", sentences.transitions(comparison))
     if display.single_state(comparison):
         return
     display.three_numbers(comparison)
@@ -42,26 +42,6 @@ def page() -> None:
         _flows(comparison, found)
     _unknown(comparison)
     _states(comparison)
-
-
-def _lead(comparison: Comparison, found: dict[str, Row]) -> str:
-    lost, gained, unseen = (found[kind]["numerator"] for kind in ("lost", "gained", "different_nonmatch"))
-    if lost is None:
-        return "Exact match against gold answers cannot be measured between these states."
-    total = found["lost"]["denominator"]
-    if not lost and not gained and not unseen:
-        return (
-            f"No answer crossed between match and nonmatch, and none moved from one miss to another, in "
-            f"{plural(total, 'matched repeat')}."
-        )
-    net, gross = comparison.pair("net_transitions")["numerator"], comparison.pair("gross_transitions")["numerator"]
-    text = (
-        f"Of {plural(total, 'matched repeat')}, {count(lost)} lost the match and {count(gained)} gained it: a net of "
-        f"{count(net)} hides a gross flow of {count(gross)}."
-    )
-    return text + (
-        f" Another {count(unseen)} moved from one miss to another, which accuracy cannot see." if unseen else ""
-    )
 
 
 def _flows(comparison: Comparison, found: dict[str, Row]) -> None:

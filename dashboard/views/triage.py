@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +14,6 @@ from audit_core.errors import AuditError
 from audit_core.reviews.database import journal_mode
 from audit_core.reviews.export import as_csv, as_jsonl, export, visible_to
 from audit_core.reviews.fold import NOTHING
-from audit_core.reviews.queues import Table
 from audit_core.reviews.store import JOURNAL
 from dashboard import components, data, display, entrance, identity, state
 from dashboard.components import key_log, panel, presses
@@ -27,22 +25,11 @@ from dashboard.components.queue_bar import menus, nobody, progress
 from dashboard.components.saving import store
 from dashboard.components.text import escaped
 from dashboard.state import Selection
+from dashboard.tables import table
 
 DESK = "triage-desk-state"
 LOOK = 15  # seconds after which an idle page shows what others did
 _STYLE = f"<style>{(Path(components.__file__).parent / 'triage.css').read_text('utf-8')}</style>"
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _table(mark: data.Stamp, study: str, kernel: str, old: str, new: str) -> Table:
-    columns: dict[str, list[Any]] = data.columns(study, kernel, old, new)
-    if old == new:  # a study of one state has answers to read and nothing to compare
-        columns = {name: columns[name] for name in ("question_id", "tags", "weight") if name in columns}
-    table = Table(columns)
-    # Streamlit collects garbage after every interaction; a large table costs nothing once it is out of its sight
-    gc.collect()
-    gc.freeze()
-    return table
 
 
 def page() -> None:
@@ -67,7 +54,7 @@ def _open(selection: Selection) -> None:
     address = {name: st.query_params.get_all(name) for name in OWN if name in st.query_params}
     if desk is None or desk.what != what or st.session_state.get(DESK + "-mark") != mark:
         fresh = Desk(store(), identity.person(), identity.team(), what,
-                     _table(mark, selection.study, selection.kernel, selection.old, selection.new),
+                     table(mark, selection.study, selection.kernel, selection.old, selection.new),
                      content=lambda question: data.question(what.study_id, question),
                      search=lambda text: data.search(what.study_id, text))
         if desk is not None:
@@ -110,6 +97,9 @@ def _review() -> None:
     left = [p for p in key_log.new_presses(log, desk.acked) if p.item == desk.item or p.action == "note"]
     for press in left:
         presses.act(desk, press)
+    if desk.presenting:
+        desk.presenting = False
+        st.switch_page("views/present.py", query_params={**state.current().parameters, **desk.presented()})
     if left:
         st.rerun()
 
