@@ -88,7 +88,7 @@ def _protocol(comparison: Comparison) -> Rule | None:
     rule = sentences.decision(comparison)
     if rule is None:
         return None
-    tone = {"confirmed": "bad", "not confirmed": "ok"}.get(rule["outcome"], "warn")
+    tone = {"churn confirmed": "bad", "not confirmed": "ok"}.get(rule["outcome"], "warn")
     lead = "Does the protocol's rule confirm movement beyond repeat noise? All of its conditions must hold."
     conditions = [_condition(c["met"], c["sentence"]) for c in rule["conditions"]]
     return Rule("Rule for movement", plain(rule["outcome"]), tone, lead, conditions)
@@ -133,13 +133,14 @@ def _said(comparison: Comparison) -> str:
     for name, word in WORDS.items():
         if number := known.by_verdict[name]:
             high = known.high_impact_regressions if name == "regression" else 0
-            lines.append(f"<b>{count(number)}</b> {word}" + (f", of which {count(high)} high impact" if high else ""))
+            of_them = f", of which {count(high)} of high impact" if high else ""
+            lines.append(f"{word.capitalize()}: <b>{count(number)}</b>{of_them}")
     if found.disputed:
-        lines.append(f"<b>{count(found.disputed)}</b> disputed, to be settled")
+        lines.append(f"Disputed, to be settled: <b>{count(found.disputed)}</b>")
     if found.waiting:
-        lines.append(f"<b>{count(found.waiting)}</b> wait for a verdict that counts")
+        lines.append(f"Waiting for a verdict that counts: <b>{count(found.waiting)}</b>")
     if found.aside:
-        lines.append(f"<b>{count(found.aside)}</b> set aside as unstable; they still count in every number")
+        lines.append(f"Set aside as unstable, still in every number: <b>{count(found.aside)}</b>")
     partial = (
         "<p class='sa-fine'>What others said is shown to you only on questions that you have judged yourself.</p>"
         if found.partial

@@ -32,7 +32,10 @@ def _flips(comparison: Comparison, desk: Desk, chosen: Picks) -> list[Slide]:
     total = len(chosen.questions)
     if not total:
         title = "No question to show"
-        why = QUEUES[desk.queue].empty if not desk.order and not desk.filters else chosen.rule
+        flips = comparison.pair("repeat_stable_flips", comparison.selection.kernel)
+        why = chosen.rule
+        if not desk.order and not desk.filters:
+            why = flips["reason"] if desk.queue == "flips" and flips["numerator"] is None else QUEUES[desk.queue].empty
         return [Slide("flips", title, lambda _: Content(heading(title) + body(f"<p>{escaped(why)}</p>")))]
     return [
         flip.slide(comparison, desk, question, f"Question {number} of {total}", chosen.rule)

@@ -130,7 +130,7 @@ def _evidence(view: View) -> str:
         f'<div class="sa-box"><h3 class="is-{kind}">{kind.capitalize()} evidence</h3>{_documents(side, answers)}</div>'
         for kind, side in zip(view.names, (old, new), strict=True)
     )
-    return f'<p class="sa-told">{evidence.sentence(old, new, view.names)}</p><div class="sa-sides">{boxes}</div>'
+    return f'<p class="sa-told">Documents: {evidence.sentence(old, new, view.names)}</p><div class="sa-sides">{boxes}</div>'
 
 
 def _documents(side: Sequence[Ranked], answers: Sequence[str]) -> str:

@@ -33,12 +33,14 @@ class Content:
         markup: Heading and body, in which every text of a study is escaped.
         drawing: A figure under them; likewise `alt`, its description.
         below: Markup under the figure.
+        kind: A class for the style.
     """
 
     markup: str
     drawing: go.Figure | None = None
     alt: str = ""
     below: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Show:
         desk: The comparison's questions and verdicts, as whoever presents may know them.
         slides: At least one.
         caveats: Pills that every slide carries; markup.
+        alarm: What stands above every slide of a study that failed its check; empty for others.
         at: Position of the slide on screen, from 0.
         acked: Last press taken from each tab.
         evidence: Whether the evidence of the present flip is in sight; likewise its `gold`.
@@ -78,6 +81,7 @@ class Show:
     desk: Desk
     slides: Sequence[Slide]
     caveats: str = ""
+    alarm: str = ""
     at: int = 0
     acked: dict[str, int] = field(default_factory=dict)
     evidence: bool = False

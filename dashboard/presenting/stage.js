@@ -1,12 +1,13 @@
 const memory = new WeakMap();
 const SMALLEST = 0.55;  // of the usual size; what does not fit then is clipped by the style
+const LARGEST = 1.3;
 
 function typing(e) {
   const t = e.composedPath()[0];
   return t && (/^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName) || t.isContentEditable);
 }
 
-// A slide that is too long for the window is drawn smaller, never cut off and never scrolled.
+// A slide is drawn as large as it fits: one that is too long for the window smaller, never cut off and never scrolled.
 function fit(m) {
   const stage = document.querySelector(".st-key-stage");
   const slide = document.getElementById(m.data.slide);
@@ -14,7 +15,7 @@ function fit(m) {
   const body = slide.querySelector(".sa-fit") || slide;
   const over = () => stage.scrollHeight > stage.clientHeight + 1 || slide.scrollHeight > slide.clientHeight + 1
     || body.scrollHeight > body.clientHeight + 1 || slide.scrollWidth > slide.clientWidth + 1;
-  let size = 1;
+  let size = slide.matches(".is-figure") ? 1 : LARGEST;
   stage.style.setProperty("--fit", size);
   while (over() && size > SMALLEST) {
     size = Math.round((size - 0.05) * 100) / 100;

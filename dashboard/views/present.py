@@ -30,8 +30,7 @@ def page() -> None:
     st.html(_CARD + stage.STYLE)
     before: Show | None = st.session_state.get(SHOW)
     st.session_state[SHOW] = _show({} if before is None else before.acked)
-    with st.container(key="stage"):
-        _stage()
+    _stage()
 
 
 def _show(acked: dict[str, int]) -> Show:
@@ -49,10 +48,7 @@ def _show(acked: dict[str, int]) -> Show:
     desk.adopt({"queue": ["flips"], "sort": ["impact"]} | address)
     show = Show(desk, deck(comparison, desk), "".join(shell.caveats(comparison)), acked=acked)
     if comparison.study["verified"] == "failed":
-        show.caveats = (
-            '<span class="sa-pill bad"><b>This study failed its integrity check. Do not rely on any number '
-            f"here.</b></span>{show.caveats}"
-        )
+        show.alarm = "This study failed its integrity check. Do not rely on any number here."
     wanted = st.query_params.get(SLIDE)
     if wanted is not None and wanted.isdecimal() and 1 <= int(wanted[:6]) <= len(show.slides):
         show.at = int(wanted[:6]) - 1
@@ -69,11 +65,12 @@ def _stage() -> None:
     if (identity.person(), identity.team()) != (show.desk.person, show.desk.team):
         st.rerun()  # somebody else has taken the seat, or may do something else now
     show.desk.refresh()
-    _slide(show)
-    with st.container(horizontal=True, key="stage-foot", vertical_alignment="center"):
-        st.html(_place(show), width="stretch")
-        stage.mount(f"Slide {show.at + 1} of {len(show.slides)}: {show.slide.title}")
-        log = key_log.mount(show.item, show.acked, _keys, key=LOG, card=stage.SLIDE, registry=REGISTRY)
+    with st.container(key="stage"):
+        _slide(show)
+        with st.container(horizontal=True, key="stage-foot", vertical_alignment="center"):
+            st.html(_place(show), width="stretch")
+            stage.mount(f"Slide {show.at + 1} of {len(show.slides)}: {show.slide.title}")
+            log = key_log.mount(show.item, show.acked, _keys, key=LOG, card=stage.SLIDE, registry=REGISTRY)
     if st.query_params.get(SLIDE) != str(show.at + 1):
         st.query_params[SLIDE] = str(show.at + 1)
     left = [press for press in key_log.new_presses(log, show.acked) if press.item == show.item]
@@ -93,10 +90,11 @@ def _slide(show: Show) -> None:
             f'<h1 tabindex="-1">This slide cannot be shown.</h1><p class="warn">{escaped(str(error))}</p>'
         )
     problem = f'<p class="sa-banner bad" role="alert">{escaped(str(show.problem))}</p>' if show.problem else ""
-    kind = "is-figure" if content.drawing is not None else ""
+    alarm = f'<p class="sa-banner bad sa-alarm" role="alert">{show.alarm}</p>' if show.alarm else ""
+    kind = "is-figure" if content.drawing is not None else content.kind
     st.html(
         f'<article id="{stage.SLIDE}" class="sa sa-slide {kind}" data-item="{show.item}" data-slide="{show.at + 1}">'
-        f"{content.markup}{problem}</article>"
+        f"{alarm}{content.markup}{problem}</article>"
     )
     if content.drawing is not None:
         display.figure(content.drawing, f"stage-{show.slide.key}", content.alt)
