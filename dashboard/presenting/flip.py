@@ -73,7 +73,7 @@ def _verdict(desk: Desk, question_id: str, sight: Sight) -> str:
     words = VERDICTS[key] + (f", {list(IMPACTS)[impact]} impact" if impact >= 0 else "")
     tone = {"regression": "bad", "improvement": "ok"}.get(key, "")
     by = ""
-    if sight.names and desk.others_visible(question_id):
+    if sight.names:
         review = desk.review(question_id)
         events = [review.ruling] if review.ruled and review.ruling else review.verdicts
         by = ' <span class="sa-by">by ' + ", ".join(named(event.reviewer) for event in events) + "</span>"
@@ -130,7 +130,8 @@ def _evidence(view: View) -> str:
         f'<div class="sa-box"><h3 class="is-{kind}">{kind.capitalize()} evidence</h3>{_documents(side, answers)}</div>'
         for kind, side in zip(view.names, (old, new), strict=True)
     )
-    return f'<p class="sa-told">Documents: {evidence.sentence(old, new, view.names)}</p><div class="sa-sides">{boxes}</div>'
+    told = evidence.sentence(old, new, view.names)
+    return f'<p class="sa-told">Documents: {told}</p><div class="sa-sides">{boxes}</div>'
 
 
 def _documents(side: Sequence[Ranked], answers: Sequence[str]) -> str:

@@ -38,7 +38,9 @@ def opening(comparison: Comparison, problems: Sequence[str]) -> Slide:
         lead = verdict.lead if verdict else "There is nothing to compare it with."
         told = [*selection.problems, *problems] + ([] if single else [data.differing(selection)])
         warnings = "".join(f'<p class="warn">{escaped(clipped(text, 300))}</p>' for text in told if text)
-        return Content(heading(title, small=_compared(comparison)) + body(f'<p class="lead">{lead}</p>{warnings}'), kind="is-title")
+        return Content(
+            heading(title, small=_compared(comparison)) + body(f'<p class="lead">{lead}</p>{warnings}'), kind="is-title"
+        )
 
     return Slide("title", f"{study['title']}. What happened", draw)
 

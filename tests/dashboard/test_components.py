@@ -245,7 +245,7 @@ def test_the_registry_is_closed_and_unambiguous() -> None:
         *(f"verdict:{v}" for v in VERDICTS),
         *(f"impact:{i}" for i in IMPACTS),
     ]
-    assert {key.key for key in REGISTRY} == {*"123456qwejknzgvdaxbumt/?", "escape"}
+    assert {key.key for key in REGISTRY} == {*"123456qwejknzgvdaxbumtp/?", "escape"}
     assert set(SENT) == {*"123456qwejknzgvdaxbumt"}
     assert not set(SENT) & {"c", "r"}  # the frame's own shortcuts
     assert all(key.help.endswith(".") for key in REGISTRY)
