@@ -10,10 +10,11 @@ function typing(e) {
 // A slide is drawn as large as it fits: one that is too long for the window smaller, never cut off and never scrolled.
 function fit(m) {
   const stage = document.querySelector(".st-key-stage");
+  const area = document.querySelector(".st-key-stage-area");
   const slide = document.getElementById(m.data.slide);
-  if (!stage || !slide) return;
+  if (!stage || !area || !slide) return;
   const body = slide.querySelector(".sa-fit") || slide;
-  const over = () => stage.scrollHeight > stage.clientHeight + 1 || slide.scrollHeight > slide.clientHeight + 1
+  const over = () => area.scrollHeight > area.clientHeight + 1 || slide.scrollHeight > slide.clientHeight + 1
     || body.scrollHeight > body.clientHeight + 1 || slide.scrollWidth > slide.clientWidth + 1;
   let size = slide.matches(".is-figure") ? 1 : LARGEST;
   stage.style.setProperty("--fit", size);

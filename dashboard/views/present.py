@@ -66,7 +66,8 @@ def _stage() -> None:
         st.rerun()  # somebody else has taken the seat, or may do something else now
     show.desk.refresh()
     with st.container(key="stage"):
-        _slide(show)
+        with st.container(key="stage-area"):  # whatever is in it, what follows stays where it is and loses no press
+            _slide(show)
         with st.container(horizontal=True, key="stage-foot", vertical_alignment="center"):
             st.html(_place(show), width="stretch")
             stage.mount(f"Slide {show.at + 1} of {len(show.slides)}: {show.slide.title}")
