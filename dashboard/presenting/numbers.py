@@ -20,7 +20,7 @@ from dashboard.selection import KERNELS
 
 Row = dict[str, Any]
 SCALE = 1.85
-"""How much larger figures are drawn than on a page."""
+"""How much larger figures are drawn than on a page, in a window of 1280 by 720."""
 
 
 def opening(comparison: Comparison, problems: Sequence[str]) -> Slide:
@@ -82,13 +82,13 @@ def noise(comparison: Comparison) -> Slide:
     """Where the disagreement comes from."""
     title = "Where the disagreement comes from"
 
-    def draw(_: Sight) -> Content:
+    def draw(sight: Sight) -> Content:
         bars, _rows = sources.bars(comparison)
         if not bars:
             reason = plain(comparison.pair("excess_churn", comparison.selection.kernel)["reason"])
             text = f"<p>Noise and update cannot be told apart here.</p><p class='mut'>{reason}</p>"
             return Content(heading(title) + body(text))
-        figure = enlarged(noise_and_update(bars, display.palette()))
+        figure = enlarged(noise_and_update(bars, display.palette()), SCALE * sight.scale)
         return Content(heading(title, sources.LEGEND), figure, "Repeat noise and excess churn by kernel",
                        _facts(comparison))  # fmt: skip
 
@@ -129,12 +129,12 @@ def ladder(comparison: Comparison) -> Slide:
     names = [state["state"] for state in comparison.study["states"]]
     kernel, title = comparison.selection.kernel, "Step by step along the ladder"
 
-    def draw(_: Sight) -> Content:
+    def draw(sight: Sight) -> Content:
         marks = steps.dots(comparison, names, kernel)
         lead = steps.lead(comparison, names, comparison.study["main_kernel"])
         if not marks:
             return Content(heading(title, lead) + body("<p>No step can be measured; see the page Trajectories.</p>"))
-        figure = enlarged(dots(marks, display.palette(), unit=" pp", zero=True))
+        figure = enlarged(dots(marks, display.palette(), unit=" pp", zero=True), SCALE * sight.scale)
         found = comparison.named(f"excess_churn[{kernel}]@{names[0]}-{names[1]}")
         fine = (
             f"Excess churn of each step ({KERNELS[kernel]}), two-sided {comparison.level} intervals, not adjusted for "
@@ -157,21 +157,21 @@ def limits(comparison: Comparison) -> list[Slide]:
     return [slide(number) for number in range(len(parts))]
 
 
-def enlarged(figure: go.Figure) -> go.Figure:
-    """A figure of the pages in large type: every size of type, height and shift by `SCALE`."""
-    layout = _scaled(figure.layout.to_plotly_json())
-    return go.Figure(data=[_thicker(trace.to_plotly_json()) for trace in figure.data], layout=layout)
+def enlarged(figure: go.Figure, scale: float) -> go.Figure:
+    """A figure of the pages in large type: every size of type and mark, height and shift grows by a factor."""
+    layout = _scaled(figure.layout.to_plotly_json(), scale)
+    traces = [
+        {key: _scaled(part, scale, key) if key in ("textfont", "marker") else part for key, part in trace.items()}
+        for trace in (trace.to_plotly_json() for trace in figure.data)
+    ]
+    return go.Figure(data=traces, layout=layout)
 
 
-def _scaled(value: Any, name: str = "") -> Any:
+def _scaled(value: Any, scale: float, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _scaled(inner, key) for key, inner in value.items()}
+        return {key: _scaled(inner, scale, key) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_scaled(inner) for inner in value]
+        return [_scaled(inner, scale) for inner in value]
     if name in ("size", "height", "xshift", "yshift") and isinstance(value, int | float):
-        return value * SCALE
+        return value * scale
     return value
-
-
-def _thicker(trace: dict[str, Any]) -> dict[str, Any]:
-    return {**trace, **{key: _scaled(trace[key], key) for key in ("textfont", "marker") if key in trace}}

@@ -18,11 +18,16 @@ VISIBLE = ("states", "evidence", "labels")
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is in sight on a slide beside what always is; nothing at its first sight."""
+    """What is in sight on a slide beside what always is; nothing at its first sight.
+
+    Attributes:
+        scale: Size of the window, by which figures grow; 1 is 1280 by 720.
+    """
 
     evidence: bool = False
     gold: bool = False
     names: bool = False
+    scale: float = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Show:
         acked: Last press taken from each tab.
         evidence: Whether the evidence of the present flip is in sight; likewise its `gold`.
         names: Whether reviewers are named.
+        scale: Size of the window, as in `Sight`.
         message: What happened last, in words.
         problem: Why something was not done.
         closing: Whoever presents wants to leave.
@@ -87,6 +93,7 @@ class Show:
     evidence: bool = False
     gold: bool = False
     names: bool = False
+    scale: float = 1
     message: str = ""
     problem: AuditError | None = None
     closing: bool = False
@@ -99,7 +106,7 @@ class Show:
     @property
     def sight(self) -> Sight:
         """What is in sight on it."""
-        return Sight(self.evidence, self.gold, self.names)
+        return Sight(self.evidence, self.gold, self.names, self.scale)
 
     @property
     def item(self) -> str:

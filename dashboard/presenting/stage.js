@@ -24,8 +24,16 @@ function fit(m) {
   }
 }
 
+// Figures are drawn by the server, which has to know how much room there is.
+function scale(m) {
+  const room = Math.min(window.innerWidth / 1280, window.innerHeight / 720);
+  const steps = Math.min(Math.max(Math.floor(room * 4) / 4, 0.75), 2);
+  if (steps !== (m.scale ?? 1)) m.set("scale", steps);
+  m.scale = steps;
+}
+
 export default function (component) {
-  const { data, parentElement } = component;
+  const { data, parentElement, setStateValue } = component;
   const part = (name) => parentElement.querySelector(`.${name}`);
   let m = memory.get(parentElement);
   if (!m) {
@@ -68,14 +76,17 @@ export default function (component) {
     full.onclick = m.screen;
     black.onclick = () => { black.hidden = true; };
     m.again = () => { cancelAnimationFrame(m.frame); m.frame = requestAnimationFrame(() => fit(m)); };
+    m.resized = () => { m.again(); clearTimeout(m.size); m.size = setTimeout(() => scale(m), 150); };
     m.watch = new MutationObserver(m.again);
     m.watch.observe(document.querySelector(".st-key-stage"), { childList: true, subtree: true, characterData: true });
     document.addEventListener("keydown", m.keydown, true);  // before the log of presses
     document.addEventListener("fullscreenchange", m.changed);
-    window.addEventListener("resize", m.again);
+    window.addEventListener("resize", m.resized);
     document.fonts?.ready.then(m.again);
   }
   m.data = data;
+  m.set = setStateValue;
+  if (m.scale === undefined) scale(m);
   if (m.said !== data.said) {
     m.said = data.said;
     part("said").textContent = data.said;
@@ -83,10 +94,11 @@ export default function (component) {
   m.again();
   return () => {
     clearTimeout(m.timer);
+    clearTimeout(m.size);
     m.watch.disconnect();
     document.removeEventListener("keydown", m.keydown, true);
     document.removeEventListener("fullscreenchange", m.changed);
-    window.removeEventListener("resize", m.again);
+    window.removeEventListener("resize", m.resized);
     if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
     memory.delete(parentElement);
   };

@@ -11,6 +11,8 @@ from dashboard.presenting.keys import REGISTRY
 
 SLIDE = "stage-slide"
 """Id of the element whose data attributes say what is on screen."""
+KEY = "present-stage"
+SCALES = (0.75, 1, 1.25, 1.5, 1.75, 2)
 
 _HERE = Path(__file__).parent
 STYLE = f"<style>{(_HERE / 'stage.css').read_text('utf-8')}</style>"
@@ -44,4 +46,12 @@ def mount(said: str) -> None:
     Args:
         said: What a screen reader says of the slide on screen; plain text.
     """
-    _component(key="present-stage", data={"said": said, "keys": sent(REGISTRY, own=True), "slide": SLIDE})
+    _component(
+        key=KEY, data={"said": said, "keys": sent(REGISTRY, own=True), "slide": SLIDE}, on_scale_change=lambda: None
+    )
+
+
+def scale() -> float:
+    """Size of the window, by which figures grow; 1 until the browser has told it."""
+    found = (st.session_state.get(KEY) or {}).get("scale")
+    return found if isinstance(found, int | float) and found in SCALES else 1

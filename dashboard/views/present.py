@@ -65,6 +65,7 @@ def _stage() -> None:
     if (identity.person(), identity.team()) != (show.desk.person, show.desk.team):
         st.rerun()  # somebody else has taken the seat, or may do something else now
     show.desk.refresh()
+    show.scale = stage.scale()
     with st.container(key="stage"):
         with st.container(key="stage-area"):  # whatever is in it, what follows stays where it is and loses no press
             _slide(show)
