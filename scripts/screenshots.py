@@ -25,7 +25,7 @@ from tests.support.server import Server  # noqa: E402
 
 PAGES = (
     "summary", "churn", "transitions", "evidence", "trajectories", "refusals", "triage", "judges", "compare",
-    "ledger", "report", "plan",
+    "ledger", "report", "plan", "present",
 )  # fmt: skip
 WIDTHS = {1360: 1010, 900: 1200}
 TALLEST = 2200
@@ -34,6 +34,7 @@ OWN = {
     "refusals": "study=borderline-refusal&kernel=semantic",
     "compare": "study=v4pro-100&other=nq-400&kernel=semantic",
     "plan": "pilot=nq-400&flips=4",
+    "present": f"{ADDRESS}&slide=7",
 }
 """Addresses of pages that another study shows better."""
 FILES = ("help-centre", "nq-400")
