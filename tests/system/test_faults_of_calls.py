@@ -376,8 +376,8 @@ def test_l10_every_command_leaves_accepted_answers_as_they_are(tmp_path: Path) -
 def test_l10_the_code_has_no_way_to_change_a_ledger_of_calls() -> None:
     """Nothing under collect/ or adapters/ removes, renames, truncates or reopens a file for writing."""
     changing = {"unlink", "truncate", "ftruncate", "rmtree", "rename", "replace_file", "remove", "seek", "writelines"}
-    # a nonce where freezing failed, a socket of the embedded model, an item of a list
-    admitted = {("stages.py", "unlink"), ("embedded.py", "unlink"), ("inputs.py", "remove")}
+    # a nonce where freezing failed, a socket of the embedded model, an item of a list, a draft that was not finished
+    admitted = {("stages.py", "unlink"), ("embedded.py", "unlink"), ("inputs.py", "remove"), ("draft.py", "unlink")}
     found = set()
     for folder in ("collect", "adapters"):
         for file in (Path(audit_core.__file__).parent / folder).glob("*.py"):
