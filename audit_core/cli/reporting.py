@@ -8,13 +8,17 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
 from audit_core.console import Progress, rule, table
 from audit_core.errors import AuditError, InputError, NotMeasurableError, Problem, StorageError, VerificationError
+
+if TYPE_CHECKING:
+    from audit_core.model import CheckOutcome, CheckResult
 
 HELP = "Write the report for the people who decide: one HTML file that works offline, and PDF."
 _ERRORS: dict[int, type[AuditError]] = {1: VerificationError, 2: InputError, 3: StorageError, 4: NotMeasurableError}
@@ -50,7 +54,7 @@ def report(arguments: argparse.Namespace) -> Result:
     if arguments.needed < 1:
         raise InputError(Problem("a question needs a verdict", "1 or more", str(arguments.needed), "--needed"))
     reviews = _reviews(arguments.reviews)
-    if importlib.util.find_spec("plotly") is None or importlib.util.find_spec("dashboard") is None:
+    if not _can_make():
         raise InputError(Problem("reports cannot be made here", "the packages dashboard and plotly", "not both",
                                  action="Install them with: pip install snapshot-audit"))  # fmt: skip
     path = bundled.resolve(arguments.study)
@@ -78,6 +82,52 @@ def _reviews(given: Path | None) -> Path | None:
         raise InputError(Problem("no verdicts here", "a reviews.db", "no such file", str(given),
                                  "Name the file, or leave --reviews out for a report without verdicts."))  # fmt: skip
     return given
+
+
+def _can_make() -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in ("plotly", "dashboard"))
+
+
+def made_again(path: Path, report: Path, checks: Sequence[CheckResult]) -> CheckResult:
+    """Check R08: a report is made anew from the study and the verdicts that it carries, and compared byte by byte.
+
+    Args:
+        path: The study's folder.
+        report: The HTML file.
+        checks: Of the study and of the report, so far.
+    """
+    from audit_core.model import CheckResult
+    from audit_core.readmodel.load import load
+    from audit_core.verify.printed import carried_by
+
+    def found(result: CheckOutcome, detail: str) -> CheckResult:
+        return CheckResult("R08", "The report is what this version makes of the study, byte by byte", result, detail)
+
+    results = {check.check_id: check.result for check in checks}
+    if results["R01"] != "passed" or results["R06"] != "passed" or not _can_make():
+        lack = "R01 or R06 failed." if _can_make() else "The packages dashboard and plotly are not installed here."
+        return found("could not check", lack)
+    told, carried = carried_by(report)
+    try:
+        with tempfile.TemporaryDirectory(prefix="report-") as folder:
+            db, page = Path(folder) / "audit.db", Path(folder) / "report.html"
+            loaded = load([path], db, verifier=lambda _: [c for c in checks if not c.check_id.startswith("R")])
+            _made({"db": loaded.db, "study_id": loaded.studies[0], "reviews": None, "needed": 1, "carried": carried,
+                   "pair": [told["old"], told["new"]], "redacted": told["redacted"] is True, "html": str(page),
+                   "pdf": None})  # fmt: skip
+            here, (again, _) = page.read_bytes(), carried_by(page)
+    except (AuditError, KeyError, TypeError) as error:
+        detail = str(error.problems[0]) if isinstance(error, AuditError) else "What it says of itself is damaged."
+        return found("could not check", f"It cannot be made again. {detail}")
+    given = report.read_bytes()
+    if given == here:
+        return found("passed", f"{len(given):,} bytes.")
+    if again.get("made_by") != told.get("made_by"):
+        makers = f"“{str(told.get('made_by'))[:60]}”, and this is “{again.get('made_by')}”"
+        return found("could not check", f"It says that it was made by {makers}.")
+    at = next((i for i, (one, other) in enumerate(zip(given, here, strict=False)) if one != other), len(here))
+    near, made = (data[max(at - 30, 0) : at + 50].decode("utf-8", "replace") for data in (given, here))
+    return found("failed", f"From byte {at:,} on it differs: “{near}”, made again “{made}”.")
 
 
 def _made(order: dict[str, Any]) -> list[dict[str, Any]]:

@@ -72,6 +72,8 @@ def reviewed(record: Any, study_id: str, flips: Collection[str], pair: Pair) -> 
         needed, decided = int(record["needed"]), record["signoff"]
         if decided is not None:
             decided = {str(key): str(value) for key, value in decided.items()}
+            if decided["decision"] != DECISIONS[decided["verdict"]]:
+                raise ValueError
         if any(event.kind not in _KEPT or event.verdict not in VERDICTS for event in events):
             raise ValueError
         counts = signed.counted(events, study_id, flips, pair, needed)

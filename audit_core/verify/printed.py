@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 
 from audit_core import explore
@@ -17,10 +15,12 @@ from audit_core.deciding import Audited, reported
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
 from audit_core.model import CheckOutcome, CheckResult, Dossier
-from audit_core.printed import Asked, Levels, Passage, Source, levels_of, number, say, withheld
+from audit_core.printed import Asked, Levels, Passage, Source, levels_of, say, withheld
 from audit_core.results import arrays_of, as_row, complete, decided_at
 from audit_core.reviews.carried import reviewed
 from audit_core.study import PASSAGES, Study
+from audit_core.verify.drawn import of_figure
+from audit_core.verify.page import Found, read_page
 
 LARGEST = 64 << 20
 SEAL = re.compile(rb"<!-- sha256 ([0-9a-f]{64}) -->\n?\Z")
@@ -28,83 +28,11 @@ TITLES = {
     "R01": "The report is about this study as it is locked here",
     "R02": "The report is unchanged since it was made",
     "R03": "Every number and text that is marked is what the study gives",
-    "R04": "No number stands outside a mark",
+    "R04": "No number stands outside a mark, and the markup is a report's",
     "R05": "Figures draw only numbers that are derived",
     "R06": "Verdicts are counted as the report carries them",
     "R07": "A redacted report holds no text of the study",
 }
-NAMES = ("SHA-256", "Token F1")
-"""Words of a report's own text that hold a digit."""
-_NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?")
-_SILENT = {"script", "style"}
-
-
-@dataclass
-class _Found:
-    """What stands in a report."""
-
-    marked: list[tuple[str, str]] = field(default_factory=list)
-    loose: list[str] = field(default_factory=list)
-    islands: dict[str, str] = field(default_factory=dict)
-    figures: list[str] = field(default_factory=list)
-
-
-class _Reader(HTMLParser):
-    """Reads a report: marked texts, digits outside marks, data."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found = _Found()
-        self._mark: str | None = None
-        self._text: list[str] = []
-        self._within: str | None = None
-        self._kind: dict[str, str] = {}
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attributes}
-        if self._mark is not None:
-            self.found.loose.append(f"<{tag}> inside a mark")
-        for name in ("aria-label", "alt", "title", "placeholder"):
-            self._loose(given.get(name, ""))
-        self._styled(given.get("style", ""))
-        if tag == "data":
-            self._mark, self._text = given.get("value", ""), []
-        if tag in _SILENT:
-            self._within, self._text = tag, []
-            self._kind = given
-        if tag in ("img", "image", "iframe", "object", "embed", "input", "video", "audio", "source", "link", "base"):
-            self.found.loose.append(f"<{tag}>, which shows what no mark derives")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "data" and self._mark is not None:
-            self.found.marked.append((self._mark, "".join(self._text)))
-            self._mark = None
-        if tag == self._within:
-            content, given = "".join(self._text), self._kind
-            self._within = None
-            if tag == "style":
-                self._styled(content)
-            if tag == "script" and given.get("type") == "application/json":
-                if "data-plot" in given:
-                    self.found.figures.append(content)
-                else:
-                    self.found.islands[given.get("id", "")] = content
-
-    def handle_data(self, data: str) -> None:
-        if self._within or self._mark is not None:
-            self._text.append(data)
-        else:
-            self._loose(data)
-
-    def _styled(self, text: str) -> None:
-        if re.search(r"(?<![\w-])content\s*:|counter|@import|url\(", text):
-            self.found.loose.append("a style that writes text of its own")
-
-    def _loose(self, text: str) -> None:
-        for name in NAMES:
-            text = text.replace(name, "")
-        if any(character.isnumeric() for character in text):
-            self.found.loose.append(" ".join(text.split())[:80])
 
 
 def check_report(report: Path, study: Path, checks: Sequence[CheckResult]) -> list[CheckResult]:
@@ -119,10 +47,8 @@ def check_report(report: Path, study: Path, checks: Sequence[CheckResult]) -> li
         InputError: The file is not a report.
     """
     data = _read(report)
-    reader = _Reader()
-    reader.feed(data.decode("utf-8"))
-    reader.close()
-    found, told = reader.found, _island(reader.found, "report", report)
+    found = read_page(data.decode("utf-8"))
+    told = _island(found, "report", report)
     out: dict[str, tuple[CheckOutcome, str]] = dict.fromkeys(TITLES, ("could not check", "R01 or R06 failed."))
 
     def judge(check: str, faults: list[str], passed: str) -> None:
@@ -148,14 +74,24 @@ def check_report(report: Path, study: Path, checks: Sequence[CheckResult]) -> li
         judge("R06", [detail], "")
         return made()
     judge("R03", list(_marked(found.marked, references, source)), f"{len(references):,} derived again.")
-    judge("R04", [f"“{text}” is not marked." for text in found.loose], "None does.")
-    drawn = [_figure(text, source) for text in found.figures]
+    judge("R04", [f"“{text}” stands in no report, or outside a mark." for text in found.loose], "None does.")
+    drawn = [of_figure(text, source) for text in found.figures]
     judge("R05", [fault for faults, _ in drawn for fault in faults], f"{sum(size for _, size in drawn):,} numbers.")
     counts = sum(reference[:1] == ["review"] for reference in references)
     judge("R06", [], f"{counts} counts follow from the verdicts in the report; the signed file proves those.")
     texts = [str(reference)[:80] for reference in references if told.get("redacted") and withheld(reference)]
     judge("R07", [f"{text} is a text." for text in texts], "None." if told.get("redacted") else "It is not redacted.")
     return made()
+
+
+def carried_by(report: Path) -> tuple[Record, Record]:
+    """What a report says it is about, and what it carries of the review.
+
+    Raises:
+        InputError: The file is not a report.
+    """
+    found = read_page(_read(report).decode("utf-8"))
+    return _island(found, "report", report), _island(found, "reviews", report)
 
 
 def _read(path: Path) -> bytes:
@@ -176,7 +112,7 @@ def _no_report(found: str, path: Path) -> Problem:
                    "Name the HTML file, not the PDF.")  # fmt: skip
 
 
-def _island(found: _Found, name: str, path: Path) -> Record:
+def _island(found: Found, name: str, path: Path) -> Record:
     try:
         content = json.loads(found.islands[name])
         if not isinstance(content, dict):
@@ -218,51 +154,6 @@ def _marked(marked: Sequence[tuple[str, str]], references: Sequence[list[str | i
             continue
         if made != text:
             yield f"Printed “{text[:80]}”, derived “{made[:80]}” ({mark[:120]})."
-
-
-def _figure(text: str, source: Source) -> tuple[list[str], int]:
-    """What a figure draws that is not what its references give, in their order, and how many numbers it draws."""
-    try:
-        figure = json.loads(text)
-        references, layout = figure["numbers"], figure["layout"]
-        made = [number(source, reference) for reference in references]
-        drawn = [*_of_traces(figure["data"]), *_of_lines(layout.get("shapes", []))]
-        words = [re.sub("<[^>]*>", "", note.get("text", "")) for note in layout.get("annotations", [])]
-        said = {part for reference in references for part in _NUMBER.findall(say(source, reference))}
-        said |= {f"{total:,}" for total in _totals(source, references)}
-    except (AuditError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        return ["The data of a figure are damaged."], 0
-    faults = []
-    if len(made) != len(drawn):
-        faults.append(f"A figure draws {len(drawn)} numbers and names {len(made)}.")
-    for value, derived in zip(drawn, made, strict=False):
-        if abs(abs(value) - abs(derived)) > 1e-9 * max(1, abs(derived)):
-            faults.append(f"A figure draws {value:g}, derived {derived:g}.")
-    faults += [f"A figure says “{part}”." for word in words for part in _NUMBER.findall(word) if part not in said]
-    return faults, len(drawn)
-
-
-def _of_traces(traces: list[Record]) -> Iterator[float]:
-    """Numbers along the axes that measure; the other axis of a horizontal figure only orders."""
-    for trace in traces:
-        upright = trace["type"] == "bar" and trace.get("orientation") != "h"
-        for key in ("x", "y") if upright else ("x", "base"):
-            yield from map(float, trace.get(key, []))
-
-
-def _of_lines(shapes: list[Record]) -> Iterator[float]:
-    """Ends of intervals; a line over the whole height marks zero."""
-    for shape in shapes:
-        if shape.get("yref") != "paper":
-            yield from (float(shape["x0"]), float(shape["x1"]))
-        elif shape["x0"] != 0:
-            yield float(shape["x0"])
-
-
-def _totals(source: Source, references: list[list[str]]) -> Iterator[int]:
-    for kind, *rest in references:
-        if kind == "level":
-            yield sum(source.levels(rest[0], rest[1], rest[2])[Fraction(rest[3])])
 
 
 def _source(

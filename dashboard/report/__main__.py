@@ -20,7 +20,7 @@ from audit_core.errors import AuditError, InputError, Problem, StorageError
 from audit_core.reviews.fold import Fold
 from audit_core.reviews.store import ReviewStore
 from dashboard.report.document import SEAL
-from dashboard.report.making import People, people_of, render
+from dashboard.report.making import People, again, people_of, render
 from dashboard.report.paper import browser, printed
 
 
@@ -29,7 +29,8 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
 
     Args:
         asked: ``db``, ``study_id``, ``reviews`` (a path or null), ``needed``, ``pair`` (two states or null),
-            ``redacted``, and ``html`` and ``pdf``: where to write, or null.
+            ``redacted``, ``html`` and ``pdf``: where to write, or null; and ``carried``, what a report carries of the
+            review, instead of ``reviews`` where that report is made anew.
         told: Where the answer goes.
 
     Returns:
@@ -58,16 +59,22 @@ def _made(order: dict[str, Any]) -> list[dict[str, Any]]:
     for path, begins in ((html, b"<!doctype html>"), (pdf, b"%PDF-")):
         if path:
             _free(path, begins)
-    people = People(Fold([]))
-    if order["reviews"]:
-        people = people_of(ReviewStore(Path(order["reviews"])), order["needed"])
-    pair = (order["pair"][0], order["pair"][1]) if order["pair"] else None
-    page = render(Path(order["db"]), order["study_id"], people, pair=pair, redacted=order["redacted"])
+    page = _page(Path(order["db"]), order)
     made = [(html, page)] if html else []
     made += [(pdf, printed(page))] if pdf else []
     for path, data in made:
         _write(path, data)
     return [{"path": str(path), "sha256": sha256(data), "bytes": len(data)} for path, data in made]
+
+
+def _page(db: Path, order: dict[str, Any]) -> bytes:
+    pair = (order["pair"][0], order["pair"][1]) if order["pair"] else None
+    if pair and order.get("carried"):
+        return again(db, order["study_id"], order["carried"], pair=pair, redacted=order["redacted"])
+    people = People(Fold([]))
+    if order["reviews"]:
+        people = people_of(ReviewStore(Path(order["reviews"])), order["needed"])
+    return render(db, order["study_id"], people, pair=pair, redacted=order["redacted"])
 
 
 def _free(path: Path, begins: bytes) -> None:

@@ -6,8 +6,10 @@ import base64
 import hashlib
 from pathlib import Path
 
+import plotly
 import plotly.offline
 
+from audit_core import __version__
 from audit_core.codec import Record
 from audit_core.printed import Row, Source
 from dashboard.comparison import Comparison
@@ -77,6 +79,7 @@ def document(
     told = {
         "v": 1, "study_id": study["study_id"], "last_lock": source.locks[-1][1] if source.locks else "",
         "old": selection.old, "new": selection.new, "kernel": selection.kernel, "redacted": redacted,
+        "made_by": f"snapshot-audit {__version__}, plotly {plotly.__version__}",
     }  # fmt: skip
     content = (
         summary.head(comparison, writer) + "<main>" + "".join(parts) + "</main>"

@@ -27,6 +27,7 @@ from audit_core.verify.printed import check_report
 from dashboard.report.examples import EACH, FEWEST, MOST, chosen
 from dashboard.report.making import People, people_of, render
 from tests.support import ruled
+from tests.support.forgeries import forgeries_of
 from tests.support.reports import MARKED, Reports, changed, other_digit, resealed
 from tests.support.signing import AT, give, screens
 from tests.support.simulator import StudySimulator
@@ -106,9 +107,14 @@ def test_a_number_that_is_written_in_is_caught(small):
                   '<p aria-label="7">x</p>', "<style>p::after{content:'7'}</style>", '<p style="content:\'7\'">x</p>',
                   "<data value='[\"study\",\"questions\"]'>2<b>4</b></data>"):  # fmt: skip
         forged = page.replace("<footer>", f"{added}<footer>")
-        assert small.failed(resealed(forged.encode())) == ["R04"], added
-    forged = page.replace("<footer>", "<data value='nothing'>42</data><footer>")
+        assert "R04" in small.failed(resealed(forged.encode())), added
+    forged = page.replace("<footer><p>", "<footer><p><data value='nothing'>42</data> ")
     assert small.failed(resealed(forged.encode())) == ["R03"]
+
+
+def test_no_way_of_showing_another_number_is_overlooked(small):
+    passed = [name for name, page in forgeries_of(small.slim.decode()) if not small.failed(resealed(page.encode()))]
+    assert passed == []
 
 
 def test_a_mark_that_points_elsewhere_is_caught(small):
@@ -174,8 +180,10 @@ def test_verdicts_and_signoff_are_in_it_and_counted_again(told):
     assert "Boadicea" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
     forged = page.replace('"verdict":"improvement"', '"verdict":"regression"')
     assert "R03" in report.failed(resealed(forged.encode()))
-    forged = page.replace('"verdict":"improvement"', '"verdict":"nonsense"')
-    assert "R06" in report.failed(resealed(forged.encode()))
+    for held, other in (('"verdict":"improvement"', '"verdict":"nonsense"'),
+                        ('"decision":"Ship with conditions"', '"decision":"Ship"')):  # fmt: skip
+        assert held in page
+        assert "R06" in report.failed(resealed(page.replace(held, other).encode()))
 
 
 def test_a_redacted_report_holds_no_text(told):
@@ -194,7 +202,7 @@ def test_a_redacted_report_holds_no_text(told):
     assert not any(map(withheld, redacted))
     mark = '<data value="' + html.escape(json.dumps(["question", flips[0], "text"])) + '">'
     text = next(d.question.text for d in Study(study).dossiers() if d.question.question_id == flips[0])
-    forged = report.page.decode().replace("<footer>", f"{mark}{html.escape(text)}</data><footer>")
+    forged = report.page.decode().replace("<footer><p>", f"<footer><p>{mark}{html.escape(text)}</data> ")
     assert report.failed(resealed(forged.encode())) == ["R07"]
 
 

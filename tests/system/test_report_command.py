@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from audit_core.reviews.store import ReviewStore
+from tests.support.reports import resealed
 from tests.support.signing import give, screens
 from tests.support.simulator import StudySimulator
 
@@ -41,12 +43,31 @@ def test_a_report_is_written_and_derived_again(study, tmp_path):
     assert over.returncode == 0  # an earlier report may be replaced
     checked = run("verify", study, "--claims", "again.html", "--json", folder=tmp_path)
     assert checked.returncode == 0
-    assert [c["result"] for c in json.loads(checked.stdout)["checks"] if c["id"].startswith("R")] == ["passed"] * 7
+    assert [c["result"] for c in json.loads(checked.stdout)["checks"] if c["id"].startswith("R")] == ["passed"] * 8
     page = (tmp_path / "again.html").read_text("utf-8")
     (tmp_path / "forged.html").write_text(page.replace("20</data> questions", "30</data> questions"), "utf-8")
     forged = run("verify", study, "--claims", "forged.html", folder=tmp_path)
     assert forged.returncode == 1
     assert "Printed “30”, derived “20”" in forged.stdout
+
+
+def test_what_marks_cannot_show_is_compared_with_the_report_made_anew(study, tmp_path):
+    run("report", study, "--html", "r.html", folder=tmp_path)
+    page = (tmp_path / "r.html").read_bytes()
+    marks = list(re.finditer(rb"<data [^>]*excess_churn[^>]*>[^<]*</data>", page))
+    exchanged = page[: marks[0].start()] + marks[1][0] + page[marks[0].end() :]
+    for forged, code, result in (
+        (page.replace(b"at least twice", b"at most twice"), 1, "failed"),
+        (exchanged, 1, "failed"),
+        (page.replace(b"/**\n* plotly", b"document.title='';/**\n* plotly", 1), 1, "failed"),
+        (page.replace(b'"made_by":"snapshot-audit ', b'"made_by":"snapshot-audit 9.'), 4, "could not check"),
+    ):
+        assert forged != page
+        (tmp_path / "forged.html").write_bytes(resealed(forged))
+        done = run("verify", study, "--claims", "forged.html", "--json", folder=tmp_path)
+        results = {c["id"]: c["result"] for c in json.loads(done.stdout)["checks"] if c["id"].startswith("R")}
+        assert results == dict.fromkeys(("R01", "R02", "R03", "R04", "R05", "R06", "R07"), "passed") | {"R08": result}
+        assert done.returncode == code
 
 
 def test_verdicts_come_from_the_file_that_is_named_or_beside(study, tmp_path):
