@@ -294,22 +294,24 @@ def judge_words(collection: Collection) -> str:
     return _words(collection.judging)
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path, what: str = "the protocol") -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("a folder or a device")
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(
             Problem(
-                "the protocol cannot be read",
-                "protocol.toml",
-                str(error),
+                f"{what} cannot be read",
+                "a TOML file",
+                error.strerror or str(error),
                 str(path),
-                "Make one with: snapshot-audit init",
+                "Name the file; snapshot-audit init makes a protocol to start from.",
             )
         ) from None
     except (ValueError, RecursionError) as error:  # TOML's own errors, other bytes, numbers of thousands of digits
         raise InputError(
-            Problem("the protocol is not TOML", "valid TOML", str(error), str(path), "Correct the file.")
+            Problem(f"{what} is not TOML", "valid TOML", str(error), str(path), "Correct the file.")
         ) from None
 
 
@@ -561,7 +563,7 @@ def release_of(path: Path, protocol: Protocol) -> ReleaseRule:
     Raises:
         InputError: The file cannot be read, or anything in it is wrong or does not fit the study.
     """
-    reader = _Reader(_document(path))
+    reader = _Reader(_document(path, "the rule"))
     reader.document.setdefault("release", {})
     found = _release(reader, protocol.main_kernel, protocol.decision)
     reader.leftovers()

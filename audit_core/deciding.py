@@ -184,15 +184,18 @@ def _reviewed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition
     name = "every_flip_reviewed"
     if study.flips is None:
         return Condition(name, None, "Not decided: repeat-stable flips cannot be measured here.")
+    outside = _outside(rule, study)
     if not study.flips:
-        return Condition(name, True, "There is no repeat-stable flip to review.")
+        text = "There is no repeat-stable flip to review."
+        return Condition(name, None, f"Not decided: {outside}") if outside else Condition(name, True, text)
     if desk is None:
         return Condition(name, None, f"Not decided: {UNSEEN}")
     found = progress(desk.fold, study.study_id, study.flips, study.pair, rule.needed)
     counts = "a verdict that counts" if rule.needed == 1 else f"{rule.needed} verdicts that agree, or a ruling"
     text = f"{found.reviewed:,} of {found.total:,} repeat-stable flips {_have(found.reviewed)} {counts}"
     if not found.unreviewed:
-        return Condition(name, True, f"{text}.")
+        said = f"Not decided: {text}. {outside}" if outside else f"{text}."
+        return Condition(name, None if outside else True, said)
     disputed = f", {found.disputed:,} of them disputed" if found.disputed else ""
     return Condition(name, False, f"{text}; {found.unreviewed:,} {_are(found.unreviewed)} open{disputed}.")
 
@@ -220,10 +223,22 @@ def _regressions(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condit
     if silent:
         text = f"{silent:,} of {len(study.flips):,} repeat-stable flips {_have(silent)} no verdict"
         return Condition(name, None, f"Not decided: none is known, but {text} that counts.")
+    if outside := _outside(rule, study):
+        return Condition(name, None, f"Not decided: none is known. {outside}")
     if unclear:
         text = f"{unclear:,} {'regression has' if unclear == 1 else 'regressions have'} no impact. Say it in Triage."
         return Condition(name, None, f"Not decided: {text}")
     return Condition(name, True, f"None; {judged:,} {'question has' if judged == 1 else 'questions have'} a verdict.")
+
+
+def _outside(rule: ReleaseRule, study: Audited) -> str:
+    """What is unknown where questions have no say on flips; empty where all have, as the rule supposes."""
+    row = study.rows[f"repeat_stable_flips[{rule.kernel}]@{study.pair[0]}-{study.pair[1]}"]
+    if not row["excluded"]:
+        return ""
+    every, lack = row["population"] + row["excluded"], "lacks" if row["excluded"] == 1 else "lack"
+    what = "two answers in a state or the label of a pair, so whether they flipped is not known"
+    return f"{row['excluded']:,} of {every:,} questions {lack} {what}."
 
 
 def _signed(rule: ReleaseRule, study: Audited, desk: Desk | None) -> Condition:

@@ -18,7 +18,7 @@ from audit_core.release import ReleaseRule
 from audit_core.rules.outcome import OUTCOME_RULES, OutcomeRule
 
 STUDY_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,12})?")
+DECIMAL = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,12})?")
 KERNELS = ("exact", "semantic")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
+from audit_core.cli.places import refused
 from audit_core.console import Progress, rule, table
 from audit_core.digests import sha256
 from audit_core.errors import InputError, NotMeasurableError, Problem
@@ -40,7 +41,7 @@ def gate(arguments: argparse.Namespace) -> Result:
     from audit_core.report import gate_files
 
     path = bundled.resolve(arguments.study)
-    targets = _targets(path, arguments)
+    targets = _targets(arguments)
     found = _decided(path, arguments)
     made = {"junit": gate_files.junit(found), "markdown": gate_files.markdown(found).encode()}
     _write({target: made[name] for name, target in targets.items()})
@@ -125,7 +126,7 @@ def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     return desk(fold_of(path), lambda decision: read(store, decision)), path
 
 
-def _targets(study: Path, arguments: argparse.Namespace) -> dict[str, Path]:
+def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     """Files to write, by kind.
 
     Raises:
@@ -137,9 +138,8 @@ def _targets(study: Path, arguments: argparse.Namespace) -> dict[str, Path]:
         if not path.name or path.is_dir() or not path.parent.is_dir():
             problems.append(Problem("this is no place for a file", "a file in a folder that exists", "another path",
                                     f"--{name} {path}", "Name a file, and make its folder first."))  # fmt: skip
-        elif path.resolve().is_relative_to(study.resolve()):
-            problems.append(Problem("a locked study takes no more files", "a file outside the study", str(path),
-                                    f"--{name}", "Choose a place outside the study's folder."))  # fmt: skip
+        elif problem := refused(path, f"--{name}"):
+            problems.append(problem)
     if len({path.resolve() for path in found.values()}) < len(found):
         problems.append(Problem("two files have one name", "two names", str(arguments.junit), "--junit, --markdown",
                                 "Choose two names."))  # fmt: skip

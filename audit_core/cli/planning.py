@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
 from audit_core.cli.commands import Result, sound
+from audit_core.cli.places import refused
 from audit_core.console import rule, table
 from audit_core.errors import InputError, NotMeasurableError, Problem
 from audit_core.protocol import DECIMAL
@@ -126,6 +127,8 @@ def _read(arguments: argparse.Namespace) -> tuple[Wish, Charges, str | None]:
     if arguments.out is not None and values["tolerance"] and values["tolerance"] > (values["margin"] or 0):
         faults.append(Problem("a protocol cannot hold this tolerance", f"at most the margin, {arguments.margin}",
                               arguments.tolerance, "--tolerance", "Lower it, or plan without --out."))  # fmt: skip
+    if arguments.out is not None and (problem := refused(arguments.out, "--out")):
+        faults.append(problem)
     parts = _charges(arguments, faults)
     if faults:
         raise InputError(faults)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
+from audit_core.cli.places import refused
 from audit_core.console import Progress, rule, table
 from audit_core.errors import AuditError, InputError, NotMeasurableError, Problem, StorageError, VerificationError
 
@@ -51,9 +53,17 @@ def report(arguments: argparse.Namespace) -> Result:
     if bool(arguments.old) != bool(arguments.new):
         raise InputError(Problem("a pair needs two states", "--old and --new", "one of them", "report",
                                  "Name both, or neither for the endpoints."))  # fmt: skip
-    if arguments.needed < 1:
-        raise InputError(Problem("a question needs a verdict", "1 or more", str(arguments.needed), "--needed"))
+    if not 1 <= arguments.needed <= 99:
+        raise InputError(Problem("a question needs a verdict", "1 to 99", str(arguments.needed), "--needed"))
+    targets = [(path, f"--{name}") for name in ("html", "pdf") if (path := getattr(arguments, name))]
+    if problems := [problem for path, option in targets if (problem := refused(path, option))]:
+        raise InputError(problems)
+    if len({path.resolve() for path, _ in targets}) < len(targets):
+        raise InputError(Problem("two files have one name", "two names", str(arguments.html), "--html, --pdf",
+                                 "Choose two names."))  # fmt: skip
     reviews = _reviews(arguments.reviews)
+    # Whoever stops the command wants no browser and no scratch space left; everything cleans up on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not _can_make():
         raise InputError(Problem("reports cannot be made here", "the packages dashboard and plotly", "not both",
                                  action="Install them with: pip install snapshot-audit"))  # fmt: skip
@@ -133,11 +143,18 @@ def made_again(path: Path, report: Path, checks: Sequence[CheckResult]) -> Check
 def _made(order: dict[str, Any]) -> list[dict[str, Any]]:
     # A process of its own: the core knows no plotly, and -P keeps a folder of that name out of the way.
     command = [sys.executable, "-P", "-m", "dashboard.report"]
-    done = subprocess.run(command, input=json.dumps(order), capture_output=True, text=True, check=False)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            said, wrong = process.communicate(json.dumps(order))
+        except BaseException:
+            process.terminate()  # it stops the browser and clears its scratch space
+            process.communicate()
+            raise
     try:
-        answer = json.loads(done.stdout.splitlines()[-1])
+        answer = json.loads(said.splitlines()[-1])
     except (ValueError, IndexError):
-        found = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        found = (wrong.strip().splitlines() or ["nothing"])[-1]
         raise StorageError(Problem("the report could not be made", "an answer", found[:300], "dashboard.report",
                                    "Try again; if it stays so, please report it.")) from None  # fmt: skip
     if "problems" in answer:

@@ -96,6 +96,8 @@ def carried_by(report: Path) -> tuple[Record, Record]:
 
 def _read(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(_no_report("a folder or a device", path))
         if path.stat().st_size > LARGEST:
             raise InputError(_no_report(f"more than {LARGEST >> 20} MiB", path))
         data = path.read_bytes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -36,6 +37,8 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
     Returns:
         The exit code.
     """
+    if asked is sys.stdin:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     order = json.load(asked)
     try:
         answer: dict[str, Any] = {"files": _made(order)}

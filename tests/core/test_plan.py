@@ -64,10 +64,10 @@ def test_what_is_out_of_reach_is_said_with_exit_code_4(capsys: pytest.CaptureFix
 
 def test_every_wrong_option_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = ["--flips", "7", "--noise", "x", "--repeats", "1", "--level", "0.4", "--answer-price", "3", "-1"]
-    wrong += ["--questions", "49"]
+    wrong += ["--questions", "49", "--tolerance", "٠.١"]
     facts = said(capsys, *wrong, code=2)
     assert [error["where"] for error in facts["errors"]] == [
-        "--flips", "--noise", "--level", "--questions", "--repeats", "--answer-price",
+        "--flips", "--noise", "--level", "--tolerance", "--questions", "--repeats", "--answer-price",
     ]  # fmt: skip
     assert all(error[part] for error in facts["errors"] for part in ("what", "expected", "found", "action"))
     facts = said(capsys, "--pilot", "nq-400", "--noise", "0.1", code=2)

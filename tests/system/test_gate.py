@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -94,6 +95,17 @@ def test_verdicts_beside_the_study_are_found_and_others_by_name(studies: Path, t
     shutil.copy(store.path, tmp_path / "other.db")
     assert run(capsys, study, "--reviews", tmp_path / "other.db")[1]["conditions"][3]["met"] is True
     assert run(capsys, study, "--reviews", tmp_path / "none.db")[1]["conditions"][3]["met"] is None
+
+
+def test_a_device_is_not_replaced_by_a_file(studies: Path, tmp_path: Path, capsys) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for option in ("--junit", "--markdown"):
+        code, facts = run(capsys, studies / "few", option, pipe)
+        assert (code, facts["errors"][0]["what"]) == (2, "a device has this name")
+    code, facts = run(capsys, studies / "few", "--rule", pipe)
+    assert (code, facts["errors"][0]["what"]) == (2, "the rule cannot be read")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_no_rule_is_not_a_rule_that_is_met(studies: Path, capsys) -> None:

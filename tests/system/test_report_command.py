@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,8 @@ def test_verdicts_come_from_the_file_that_is_named_or_beside(study, tmp_path):
         (("--html", "r.html", "--reviews", "absent.db"), 2, "no verdicts here"),
         (("--html", "r.html", "--reviews", "taken.txt"), 3, "taken.txt"),
         (("--html", "r.html", "--needed", "0"), 2, "a question needs a verdict"),
+        (("--html", "r.html", "--pdf", "r.html"), 2, "two files have one name"),
+        (("--html", os.devnull), 2, "a device has this name"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, code, words, study, tmp_path):
@@ -107,6 +111,41 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, code, words
     assert json.loads(done.stdout)["exit_code"] == code
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".html" or path.name.startswith(".")] == []
     assert (tmp_path / "taken.txt").read_text() == "mine " * 200
+
+
+def test_a_locked_study_takes_no_report(study, tmp_path):
+    copy = Path(shutil.copytree(study, tmp_path / "small"))
+    before = sorted(copy.rglob("*"))
+    for option in ("--html", "--pdf"):
+        done = run("report", copy, option, copy / "results" / "r.html", folder=tmp_path)
+        assert (done.returncode, "a locked study takes no more files" in done.stderr) == (2, True)
+    done = run("plan", "--out", copy / "protocol.toml", folder=tmp_path)
+    assert (done.returncode, "a locked study takes no more files" in done.stderr) == (2, True)
+    assert sorted(copy.rglob("*")) == before
+
+
+def test_a_report_that_is_stopped_leaves_nothing(study, tmp_path):
+    browser, scratch = tmp_path / "bin" / "chromium", tmp_path / "scratch"
+    browser.parent.mkdir()
+    scratch.mkdir()
+    browser.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\n"
+                       f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(__import__('os').getpid()))\n"
+                       "time.sleep(60)\n")  # fmt: skip
+    browser.chmod(0o755)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": str(browser.parent), "TMPDIR": str(scratch)}
+    command = [sys.executable, "-m", "audit_core.cli", "report", str(study), "--html", "r.html", "--pdf", "r.pdf"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+        for _ in range(600):
+            if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+                break
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(30) == 128 + signal.SIGTERM
+    printer = int((tmp_path / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(printer, 0)
+    assert list(scratch.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "pid", "scratch"]
 
 
 def test_without_a_browser_nothing_is_written(study, tmp_path):

@@ -1,0 +1,21 @@
+"""Where a command may write what it was asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from audit_core.errors import Problem
+
+
+def refused(path: Path, option: str) -> Problem | None:
+    """Why a file may not be written there; None where it may.
+
+    A locked study would fail its checks with one more file, and a device is no file to put another one in place of.
+    """
+    if any((parent / "locks" / "00-protocol.json").is_file() for parent in path.resolve().parents):
+        return Problem("a locked study takes no more files", "a file outside the study", str(path), option,
+                       "Choose a place outside the study's folder.")  # fmt: skip
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return Problem("a device has this name", "a new name, or a file to replace", str(path), option,
+                       "Choose another name.")  # fmt: skip
+    return None
