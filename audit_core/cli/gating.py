@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
-from audit_core.cli.places import refused
+from audit_core.cli.places import REVIEWS, refused, reviews_of
 from audit_core.console import Progress, rule, table
 from audit_core.digests import sha256
 from audit_core.errors import InputError, NotMeasurableError, Problem
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from audit_core.report.gate_files import Gate
     from audit_core.study import Study
 
-REVIEWS = "reviews.db"
 HELP = "Decide the release rule: exit 0 met, 1 not met, 4 cannot be decided."
 
 
@@ -118,8 +117,7 @@ def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     from audit_core.reviews.signoff import read
     from audit_core.reviews.store import ReviewStore
 
-    beside = study.resolve().parent / REVIEWS
-    path = given or (beside if beside.is_file() and not Path(REVIEWS).is_file() else Path(REVIEWS))
+    path = given or reviews_of(study)
     if not path.is_file():
         return None, path
     store = ReviewStore(path, patience=30)

@@ -1,10 +1,18 @@
-"""Where a command may write what it was asked for."""
+"""Where a command finds verdicts, and where it may write what it was asked for."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from audit_core.errors import Problem
+
+REVIEWS = "reviews.db"
+
+
+def reviews_of(study: Path) -> Path:
+    """The verdicts that are meant where none are named: those here, else those beside the study."""
+    here, beside = Path(REVIEWS), study.resolve().parent / REVIEWS
+    return beside if beside.is_file() and not here.is_file() else here
 
 
 def refused(path: Path, option: str) -> Problem | None:

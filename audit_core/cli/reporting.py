@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
-from audit_core.cli.places import refused
+from audit_core.cli.places import REVIEWS, refused, reviews_of
 from audit_core.console import Progress, rule, table
 from audit_core.errors import AuditError, InputError, NotMeasurableError, Problem, StorageError, VerificationError
 
@@ -35,7 +35,7 @@ def add_arguments(sub: argparse.ArgumentParser) -> None:
         "--redacted", action="store_true", help="ids and digests only: no question, answer, gold or passage"
     )
     sub.add_argument(
-        "--reviews", type=Path, metavar="DB", help="verdicts and sign-off (default: reviews.db, if there is one)"
+        "--reviews", type=Path, metavar="DB", help=f"verdicts (default: {REVIEWS} here, else beside the study)"
     )
     sub.add_argument("--needed", type=int, default=1, metavar="N", help="verdicts a question needs (default: 1)")
     sub.add_argument("--old", help="old state (default: the endpoints)")
@@ -55,19 +55,19 @@ def report(arguments: argparse.Namespace) -> Result:
                                  "Name both, or neither for the endpoints."))  # fmt: skip
     if not 1 <= arguments.needed <= 99:
         raise InputError(Problem("a question needs a verdict", "1 to 99", str(arguments.needed), "--needed"))
-    targets = [(path, f"--{name}") for name in ("html", "pdf") if (path := getattr(arguments, name))]
-    if problems := [problem for path, option in targets if (problem := refused(path, option))]:
+    targets = [(file, f"--{name}") for name in ("html", "pdf") if (file := getattr(arguments, name))]
+    if problems := [problem for file, option in targets if (problem := refused(file, option))]:
         raise InputError(problems)
-    if len({path.resolve() for path, _ in targets}) < len(targets):
+    if len({file.resolve() for file, _ in targets}) < len(targets):
         raise InputError(Problem("two files have one name", "two names", str(arguments.html), "--html, --pdf",
                                  "Choose two names."))  # fmt: skip
-    reviews = _reviews(arguments.reviews)
+    path = bundled.resolve(arguments.study)
+    reviews = _reviews(arguments.reviews, path)
     # Whoever stops the command wants no browser and no scratch space left; everything cleans up on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not _can_make():
         raise InputError(Problem("reports cannot be made here", "the packages dashboard and plotly", "not both",
                                  action="Install them with: pip install snapshot-audit"))  # fmt: skip
-    path = bundled.resolve(arguments.study)
     with tempfile.TemporaryDirectory(prefix="report-") as folder, Progress("report", unit="question") as progress:
         loaded = load([path], Path(folder) / "audit.db", verifier=verify, progress=progress.count)
         order = {
@@ -84,8 +84,8 @@ def report(arguments: argparse.Namespace) -> Result:
     return {"study": loaded.studies[0], "files": files}, text + "\n" + rule(closing), 0
 
 
-def _reviews(given: Path | None) -> Path | None:
-    default = Path("reviews.db")
+def _reviews(given: Path | None, study: Path) -> Path | None:
+    default = reviews_of(study)
     if given is None:
         return default if default.is_file() else None
     if not given.is_file():

@@ -86,6 +86,9 @@ def test_verdicts_come_from_the_file_that_is_named_or_beside(study, tmp_path):
     assert "high_impact_regressions&quot;]" not in (elsewhere / "r.html").read_text("utf-8")
     run("report", study, "--html", "r.html", "--reviews", tmp_path / "reviews.db", folder=elsewhere)
     assert (elsewhere / "r.html").read_text("utf-8") == page
+    shutil.copytree(study, tmp_path / "small")
+    run("report", tmp_path / "small", "--html", "beside.html", folder=elsewhere)
+    assert (elsewhere / "beside.html").read_text("utf-8") == page
 
 
 @pytest.mark.parametrize(
