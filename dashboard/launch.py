@@ -14,9 +14,10 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from audit_core.errors import InputError, Problem
+from audit_core.errors import AuditError, InputError, Problem
 from audit_core.reviews.names import LOCAL, unfit
 from audit_core.reviews.roster import Roster, read
+from audit_core.reviews.store import ReviewStore
 from dashboard import copies, runtime, sign_in
 from dashboard.gate import gate
 
@@ -62,6 +63,8 @@ def launch(
         os.environ[runtime.TEAM] = str(team.resolve())
     if reviewer is not None:
         os.environ[runtime.REVIEWER] = reviewer
+    with contextlib.suppress(AuditError):  # a page says what is wrong with them
+        ReviewStore(reviews.resolve()).reconcile()  # a server that was killed may have left a verdict in one medium
     threading.Thread(target=_announce, args=(host, port), daemon=True).start()
     threading.Thread(target=copies.keep, args=(reviews.resolve(),), daemon=True).start()
     from dashboard.asgi import app

@@ -64,7 +64,7 @@ def sit(server: Server, who: int, query: str = "queue=all&sort=ladder", tab: str
 
 def verdicts(folder: Path) -> list[Event]:
     store = ReviewStore(folder / "reviews.db")
-    for _ in range(200):  # a server that starts again first gives each medium what only the other one holds
+    for _ in range(200):  # a server that starts gives each medium what only the other one holds before it answers
         events = [event for event in store.events() if event.kind == "verdict"]
         lines = [event.sha256 for event in store.journal.read() if event.kind == "verdict"]
         if len(lines) == len(events):
@@ -194,6 +194,20 @@ def test_a_server_that_is_killed_while_several_people_save(server: Server, tmp_p
     assert told
     assert told <= set(stored)
     assert all(stored[key] <= asked[key] for key in stored)
+
+
+def test_a_server_that_starts_gives_each_medium_what_only_the_other_one_holds(server: Server, tmp_path: Path) -> None:
+    with closing(sit(server, 0)) as seat:
+        for _ in range(3):
+            seat.press("verdict:regression")
+        assert "Saved #3" in seat.saved
+    server.kill()
+    journal = tmp_path / "verdicts.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]))  # as if killed between the two
+    server.start()  # no page is opened
+    assert journal.read_bytes().splitlines(keepends=True) == lines
+    assert len(verdicts(tmp_path)) == 3
 
 
 def test_a_full_disk_is_said_and_nothing_is_called_saved(server: Server, tmp_path: Path) -> None:
