@@ -63,16 +63,3 @@ def absent(name: str) -> Row:
         "excluded": 0,
         "detail": {},
     }
-
-
-def compare(selection: Selection) -> Comparison:
-    """Estimates for the selected pair: locked where the study has them, otherwise live and exploratory."""
-    from dashboard import data  # a comparison that was made elsewhere, such as for a report, needs no Streamlit
-
-    row, stored = data.study(selection.study), data.estimates(selection.study)
-    ending = f"@{selection.old}-{selection.new}"
-    locked = any(name.endswith(ending) for name in stored)
-    rows = stored
-    if not locked and selection.old != selection.new:
-        rows = {**data.live(selection.study, selection.old, selection.new), **stored}
-    return Comparison(selection, row, rows, stored, locked)

@@ -23,6 +23,7 @@ from audit_core.readmodel import outcomes, read
 from audit_core.reviews.memory import question_digest
 from audit_core.reviews.overview import Overview, overview
 from dashboard import identity, runtime
+from dashboard.comparison import Comparison
 from dashboard.components.saving import store
 from dashboard.state import Selection
 
@@ -400,3 +401,14 @@ def paired_flips(first: str, second: str, kernel: str, old: str, new: str) -> di
 def arrays(study_id: str) -> Any:
     """All answers of a study as arrays; shared between sessions, never change them."""
     return _arrays(stamp(), study_id)
+
+
+def compare(selection: Selection) -> Comparison:
+    """Estimates for the selected pair: locked where the study has them, otherwise live and exploratory."""
+    row, stored = study(selection.study), estimates(selection.study)
+    ending = f"@{selection.old}-{selection.new}"
+    locked = any(name.endswith(ending) for name in stored)
+    rows = stored
+    if not locked and selection.old != selection.new:
+        rows = {**live(selection.study, selection.old, selection.new), **stored}
+    return Comparison(selection, row, rows, stored, locked)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from dashboard import data, display, entrance, identity, runtime, sentences, state
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import pill, plain
 from dashboard.identity import Visitor
 from dashboard.numbers import exact, percent, plural, points

@@ -21,8 +21,9 @@ from audit_core.reviews.signoff import Wish, read, sign
 from audit_core.reviews.store import ConflictError
 from audit_core.reviews.team import Person
 from dashboard import data, display, identity, sentences
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
 from dashboard.components.saving import store
+from dashboard.data import compare
 from dashboard.display import Markup, pill, plain
 from dashboard.numbers import count, plural
 from dashboard.state import KERNELS, Selection

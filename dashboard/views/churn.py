@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from dashboard import data, display, matrix, sentences, slices, state, sureness
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
 from dashboard.figures.contrast import Level, bootstrap, distribution

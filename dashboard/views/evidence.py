@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from dashboard import data, display, sentences, state
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import Markup, card, plain
 from dashboard.figures.overlap import bubbles, shares
 from dashboard.numbers import UNDEFINED, count, decimal, exact, percent, plural

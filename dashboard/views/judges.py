@@ -9,7 +9,8 @@ import streamlit as st
 from audit_core.errors import NotMeasurableError
 from dashboard import data, display, identity, people, state
 from dashboard.checking import Checking, checking
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import plain
 from dashboard.figures.agreement import Dot, dots
 from dashboard.numbers import count, exact, percent, plural, points

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard import data, display, sentences, state
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import Markup, plain
 from dashboard.numbers import count, percent, plural
 from dashboard.state import KERNELS

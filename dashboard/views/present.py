@@ -8,11 +8,11 @@ import streamlit as st
 
 from audit_core.errors import AuditError
 from dashboard import components, data, display, entrance, identity, shell, state
-from dashboard.comparison import compare
 from dashboard.components import key_log
 from dashboard.components.desk import OWN, Compared, Desk
 from dashboard.components.saving import store
 from dashboard.components.text import escaped
+from dashboard.data import compare
 from dashboard.presenting import stage
 from dashboard.presenting.deck import deck
 from dashboard.presenting.keys import REGISTRY

@@ -9,9 +9,10 @@ import streamlit as st
 
 from audit_core.estimators.refusals import alarms
 from dashboard import components, data, display, state
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
 from dashboard.components import case, outcome_tables
 from dashboard.components.outcome_tables import OUTCOMES
+from dashboard.data import compare
 from dashboard.display import Markup, card, plain
 from dashboard.figures.outcomes import Outcomes, outcome_bars
 from dashboard.numbers import UNDEFINED, brief, count, decimal, exact, percent, plural, points

@@ -11,8 +11,9 @@ import streamlit as st
 
 from audit_core.reviews.fold import Fold
 from dashboard import data, display, identity, runtime, state
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
 from dashboard.components.saving import store
+from dashboard.data import compare
 from dashboard.numbers import plural
 from dashboard.report import document, making, paper
 
@@ -34,6 +35,12 @@ def page() -> None:
     if display.single_state(comparison):
         return
     selection = comparison.selection
+    if comparison.study["verified"] == "failed":
+        display.empty(
+            "A check of this study failed, so there is no report of it.",
+            "The Ledger page says which check. Restore the study from a copy and load it again.",
+        )
+        return
     if not comparison.locked:
         pairs = " · ".join(f"{p['old']} → {p['new']}" for p in comparison.study["pairs"])
         display.empty(

@@ -10,8 +10,9 @@ from audit_core.errors import AuditError
 from audit_core.estimators.refusals import alarms
 from dashboard import data, display, identity, people, sentences, sources, state
 from dashboard.checking import checking
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
 from dashboard.components import release, release_rule
+from dashboard.data import compare
 from dashboard.display import Markup, card, plain
 from dashboard.figures.noise import noise_and_update
 from dashboard.numbers import UNDEFINED, bounds, brief, count, exact, percent, plural, points

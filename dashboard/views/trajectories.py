@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from dashboard import classes, data, display, sentences, state, steps
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import plain
 from dashboard.figures.agreement import dots
 from dashboard.numbers import count, exact, percent, plural

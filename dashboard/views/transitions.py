@@ -7,7 +7,8 @@ from typing import Any
 import streamlit as st
 
 from dashboard import display, sentences, state
-from dashboard.comparison import Comparison, compare
+from dashboard.comparison import Comparison
+from dashboard.data import compare
 from dashboard.display import Markup, plain
 from dashboard.figures.flow import Group, Ribbon, flows
 from dashboard.figures.palette import Palette
