@@ -61,6 +61,16 @@ def at(page: Page, slide: int) -> None:
     expect(page.locator("#stage-slide")).to_have_attribute("data-slide", str(slide), timeout=30_000)
 
 
+def fits(page: Page, what: str) -> None:
+    """Nothing is cut off, once the stage has chosen its size; a busy machine takes longer for that."""
+    for _ in range(100):
+        over = max(page.evaluate(OVER))
+        if over <= 1:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{over} pixels over: slide {what}")
+
+
 def test_from_summary_by_keys_and_back(page: Page, server: Server, store: ReviewStore, foreign: list[str]) -> None:
     page.goto(f"{server.url}/?study=plain")
     page.get_by_role("link", name="Present").click()
@@ -211,7 +221,7 @@ def test_every_slide_fits_its_window(page: Page, server: Server, study: str, wid
     for slide in range(1, last + 1):
         at(page, slide)
         page.wait_for_timeout(120)
-        assert max(page.evaluate(OVER)) <= 1, slide
+        fits(page, str(slide))
         if width == 1360:
             size = page.locator("#stage-slide").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
             assert size >= 24, slide
@@ -222,7 +232,7 @@ def test_every_slide_fits_its_window(page: Page, server: Server, study: str, wid
             page.keyboard.press("e")
             expect(page.locator(".sa-told, #stage-gold").first).to_be_visible()
             page.wait_for_timeout(300)
-            assert max(page.evaluate(OVER)) <= 1, (slide, "evidence and gold")
+            fits(page, f"{slide}, evidence and gold")
         page.keyboard.press("ArrowRight")
 
 
