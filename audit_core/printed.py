@@ -16,7 +16,7 @@ from audit_core.digests import sha256
 from audit_core.errors import InputError, Problem, visible
 from audit_core.estimators.refusals import alarms
 from audit_core.numerals import Number, count, decimal, exact, percent, points, probability
-from audit_core.protocol import Protocol
+from audit_core.protocol import Protocol, attribution
 
 Reference = tuple[str | int, ...]
 Row = Mapping[str, Any]
@@ -207,11 +207,6 @@ def _estimate(source: Source, name: str, field: str, form: str = "plain") -> str
     return clipped(str(row[field])) if field in ("name", "reason", "unit", "kernel") else formatted(row, field, form)
 
 
-def _fraction(source: Source, name: str, key: str, form: str) -> str:
-    """A fraction in the detail of an estimate."""
-    return _formatted(source.rows[name], Fraction(source.rows[name]["detail"][key]), form)
-
-
 def _study(source: Source, field: str) -> str:
     protocol = source.protocol
     if field == "questions":
@@ -223,7 +218,7 @@ def _study(source: Source, field: str) -> str:
         if field == "margin":
             return points(Fraction(fixed))
         return percent(Fraction(fixed), 1).replace(".0%", "%")
-    if field in ("study_id", "title", "generator", "differs", "provenance", "normalization", "seed", "parent"):
+    if field in ("study_id", "title", "generator", "differs", "provenance", "normalization", "seed"):
         return clipped(str(getattr(protocol, field)))
     if field == "retrieval_depth":
         return count(int(str(protocol.retrieval_depth)))
@@ -246,7 +241,7 @@ def _judge(source: Source, name: str, field: str) -> str:
 
 def _lock(source: Source, gate: str, field: str) -> str:
     _, digest, created = next(lock for lock in source.locks if lock[0] == gate)
-    return {"sha256": digest, "short": digest[:12], "created": created[:16].replace("T", " ")}[field]
+    return {"sha256": digest, "created": created[:16].replace("T", " ")}[field]
 
 
 def _check(source: Source, number: str, field: str) -> str:
@@ -323,18 +318,16 @@ def _alarm(source: Source, number: int) -> str:
     return alarms(source.rows.values())[number].sentence
 
 
-def _bundle(source: Source) -> str:
-    return source.locks[0][1]
+def _attribution(source: Source, old: str, new: str) -> str:
+    return attribution(source.protocol, old, new)
 
 
 _SAID: dict[str, Callable[..., str]] = {
     "estimate": _estimate,
-    "fraction": _fraction,
     "study": _study,
     "state": _state,
     "judge": _judge,
     "lock": _lock,
-    "bundle": _bundle,
     "check": _check,
     "checks": _checks,
     "decision": _rule("decision"),
@@ -348,6 +341,7 @@ _SAID: dict[str, Callable[..., str]] = {
     "shared": _shared,
     "limit": _limit,
     "alarm": _alarm,
+    "attribution": _attribution,
 }
 """What prints each kind of reference."""
 

@@ -39,20 +39,20 @@ class Reviewed:
     record: Record
 
 
-def carried(events: Iterable[Event], needed: int, signoff: dict[str, str] | None, *, noted: Collection[str]) -> Record:
+def carried(events: Iterable[Event], needed: int, signoff: dict[str, str] | None, *, noted: Collection[int]) -> Record:
     """Standing verdicts without the names of the people, for a report.
 
     Args:
         events: Standing verdicts and rulings on the pair, in the order of the store.
         needed: Independent verdicts that a question needs.
         signoff: The decision in force by field.
-        noted: Questions whose notes the report prints.
+        noted: Numbers of the events whose notes the report prints.
     """
     people: dict[str, str] = {}
     lines = []
     for event in events:
         name = people.setdefault(event.reviewer, f"reviewer {len(people) + 1}")
-        note = event.note if event.question_id in noted else ""
+        note = event.note if event.id in noted else ""
         bare = replace(
             event, request_id=sha256(event.request_id.encode())[:16], reviewer=name, note=note, causes=(), content="",
             owner="", meanings=(), visible=(), item_sha256="", prev_sha256="", sha256="", question_sha256="",

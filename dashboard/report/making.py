@@ -129,7 +129,9 @@ def _gathered(db: Path, study_id: str, people: People, given: Pair | None, redac
     if redacted and signoff:
         signoff |= {"by": "", "reason": "", "conditions": ""}
     verdicts = reviewed(carried(screen.events, people.needed, None, noted=()), study_id, flips, pair).verdicts
-    noted: Sequence[str] = [] if redacted else chosen(flips, verdicts)
+    shown: Sequence[str] = [] if redacted else chosen(flips, verdicts)
+    counted = (people.fold.review(study_id, question, pair).outcome(people.needed) for question in shown)
+    noted = {event.id for event in counted if event}
     held = reviewed(carried(screen.events, people.needed, signoff, noted=noted), study_id, flips, pair)
     return _held(db, study, pair, flips, held)
 
@@ -162,12 +164,12 @@ def _flips(db: Path, study_id: str, kernel: str, pair: Pair) -> list[str] | None
 
 
 def _signoff(people: People, screen: signed.Screen) -> dict[str, str] | None:
-    found = decisions(people.fold, screen.study_id, screen.pair)
+    found = [d for d in decisions(people.fold, screen.study_id, screen.pair) if d.event.kind == "signoff"]
     if not found:
         return None
     fault = ""
     try:
         people.proof(found[0])
     except AuditError as error:
-        fault = str(error.problems[0])
+        fault = f"{error.problems[0].what}."  # without the place, which is another one on every machine
     return decided(found[0], outdated(found[0], screen, people.fold), fault)

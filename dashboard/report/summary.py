@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from audit_core.estimators.refusals import alarms
 from audit_core.printed import Row
+from audit_core.protocol import attribution
 from dashboard import sentences
 from dashboard.comparison import Comparison
 from dashboard.markup import Markup
 from dashboard.numbers import degenerate, exact
 from dashboard.report.writer import Writer, bullets
-from dashboard.selection import KERNELS
+from dashboard.selection import KERNELS, Selection
 
 WORDS = {
     "regression": "regressions",
@@ -30,7 +32,9 @@ def head(comparison: Comparison, writer: Writer) -> str:
         label = f" ({writer.say('state', name, 'label')})" if labels[name] else ""
         return f'<b class="{side}">{writer.state(name)}</b>{label}'
 
-    repeats = f"asked {writer.say('state', selection.new, 'repeats')} times in each state"
+    happened = verdict.lead
+    if attribution(writer.source.protocol, selection.old, selection.new):
+        happened += f" <b>{writer.say('attribution', selection.old, selection.new)}</b>"
     pills = [f'<span class="pill {verdict.tone}">Movement beyond noise: {verdict.short}</span>', _trust(study)]
     if study["origin"] == "reconstructed":
         pills.append('<span class="pill warn">Reconstructed from published figures; ids only</span>')
@@ -40,12 +44,28 @@ def head(comparison: Comparison, writer: Writer) -> str:
         pills.append('<span class="pill warn">Redacted: ids and digests only</span>')
     return (
         f'<header><p class="kind">Snapshot compatibility report</p><h1>{verdict.title}</h1>'
-        f"<p class='lead'>{writer.say('study', 'title')}: {writer.say('study', 'questions')} questions, {repeats}, "
+        f"<p class='lead'>{writer.say('study', 'title')}: {writer.say('study', 'questions')} questions, "
+        f"{_asked(writer, selection)}, "
         f"from {named(selection.old, 'old')} to {named(selection.new, 'new')}.</p><p "
         f"class='pills'>{' '.join(pills)}</p></header>"
-        f'<section class="short" aria-label="In short"><div><h2>What happened</h2><p>{verdict.lead}</p></div>'
+        f'<section class="short" aria-label="In short"><div><h2>What happened</h2><p>{happened}</p></div>'
         f"<div><h2>What is true now</h2>{bullets(now(comparison, writer))}</div>"
         f"<div><h2>What to do</h2>{bullets(todo(comparison, writer))}</div></section>"
+    )
+
+
+def _asked(writer: Writer, selection: Selection) -> str:
+    """How often each question was put, in each state where that differs."""
+    old, new = (writer.source.repeats.get(name, 0) for name in (selection.old, selection.new))
+
+    def times(name: str, number: int) -> str:
+        return f"{writer.say('state', name, 'repeats')} {'time' if number == 1 else 'times'}"
+
+    if old == new:
+        return f"asked {times(selection.new, new)} in each state"
+    return (
+        f"asked {times(selection.old, old)} in {writer.state(selection.old)} and {times(selection.new, new)} in "
+        f"{writer.state(selection.new)}"
     )
 
 
@@ -57,23 +77,29 @@ def _trust(study: Row) -> str:
 
 
 def now(comparison: Comparison, writer: Writer) -> list[str]:
-    """The state of things: flips, review, rules, decision."""
+    """The state of things: alarms, flips, review, rules, decision."""
     found = []
+    for number, alarm in enumerate(alarms(writer.source.rows.values())):
+        bare = f"Nearly all answers in {writer.state(alarm.state)} are one and the same; such agreement means nothing."
+        found.append(f"<b>Alarm.</b> {bare if writer.redacted else writer.say('alarm', number)}")
     flips = comparison.pair("repeat_stable_flips", comparison.selection.kernel)
     number = flips["numerator"]
     if number is None:
         found.append("Repeat-stable flips cannot be counted: " + writer.say("estimate", flips["name"], "reason"))
     else:
+        word = "question" if flips["denominator"] == 1 else "questions"
         found.append(
-            f"{writer.number(flips, 'count', 'numerator')} of {writer.number(flips, 'count', 'denominator')} questions "
-            f"flipped in every repeat: one answer before, another one after."
+            f"{writer.number(flips, 'count', 'numerator')} of {writer.number(flips, 'count', 'denominator')} {word} "
+            "flipped in every repeat: one answer before, another one after."
         )
     if number:
         counts = writer.source.review
-        said = [f"{writer.say('review', f'verdict.{name}')} {word}" for name, word in WORDS.items()
-                if counts[f"verdict.{name}"]]  # fmt: skip
+        given = {name: word for name, word in WORDS.items() if counts[f"verdict.{name}"]}
+        one = {name: word.removesuffix("s") for name, word in given.items() if counts[f"verdict.{name}"] == 1}
+        said = [f"{writer.say('review', f'verdict.{name}')} {word}" for name, word in (given | one).items()]
         listed = f" ({', '.join(said)})" if said else ""
-        found.append(f"{writer.say('review', 'reviewed')} of them have a verdict that counts{listed}.")
+        have = "has" if counts["reviewed"] == 1 else "have"
+        found.append(f"{writer.say('review', 'reviewed')} of them {have} a verdict that counts{listed}.")
     rule = sentences.decision(comparison)
     if rule is not None:
         found.append(f"Rule fixed in the protocol: <b>{rule['outcome']}</b>.")
@@ -88,6 +114,11 @@ def now(comparison: Comparison, writer: Writer) -> list[str]:
     return found
 
 
+def _many(writer: Writer, name: str, noun: str) -> str:
+    """A count of the review with its noun."""
+    return f"{writer.say('review', name)} {noun}{'' if writer.source.review[name] == 1 else 's'}"
+
+
 def todo(comparison: Comparison, writer: Writer) -> list[str]:
     """What is open, most urgent first; one sentence where nothing is."""
     counts, signed = writer.source.review, writer.source.signoff
@@ -95,13 +126,12 @@ def todo(comparison: Comparison, writer: Writer) -> list[str]:
     if comparison.study["verified"] == "failed":
         return ["Restore the study from a copy: a check failed, so nothing here can be relied on."]
     if counts.get("high_impact_regressions"):
-        found.append(
-            f"Settle {writer.say('review', 'high_impact_regressions')} high-impact regressions before release."
-        )
+        found.append(f"Settle {_many(writer, 'high_impact_regressions', 'high-impact regression')} before release.")
     if counts.get("waiting"):
-        found.append(f"Read the {writer.say('review', 'waiting')} flips that have no verdict that counts.")
+        has = "has" if counts["waiting"] == 1 else "have"
+        found.append(f"Read the {_many(writer, 'waiting', 'flip')} that {has} no verdict that counts.")
     if counts.get("disputed"):
-        found.append(f"Let an adjudicator settle {writer.say('review', 'disputed')} disputed questions.")
+        found.append(f"Let an adjudicator settle {_many(writer, 'disputed', 'disputed question')}.")
     for rule, words in (
         (writer.source.release, "the release rule"),
         (sentences.decision(comparison), "the protocol's rule"),
@@ -113,7 +143,8 @@ def todo(comparison: Comparison, writer: Writer) -> list[str]:
     if split["numerator"]:
         number = writer.number(split, "count", "numerator")
         found.append(
-            f"Look at {number} questions that {writer.state(new)} once answers and once does not, from the same "
+            f"Look at {number} {'question' if split['numerator'] == 1 else 'questions'} that {writer.state(new)} once "
+            "answers and once does not, from the same "
             "evidence."
         )
     excess = comparison.pair("excess_churn", comparison.selection.kernel)
@@ -164,8 +195,8 @@ def plain_words(comparison: Comparison, writer: Writer) -> str:
     if flips["numerator"]:
         text += (
             "Which of them matter is for people to say. They start with the "
-            f"{writer.number(flips, 'count', 'numerator')} questions whose answers agreed with each other before, "
-            "agree with each other after, and differ in between."
+            f"{writer.number(flips, 'count', 'numerator')} {'question' if flips['numerator'] == 1 else 'questions'} "
+            "whose answers agreed with each other before, agree with each other after, and differ in between."
         )
     return Markup(text + "</p>")
 

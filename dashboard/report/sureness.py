@@ -35,10 +35,10 @@ def _said(comparison: Comparison, writer: Writer, kernel: str) -> list[str]:
     if exact(weight) is not None:
         said.append(f"Without the question that weighs most, it moves by {writer.number(weight, 'signed')}.")
     if exact(drop) is not None:
-        said.append(
-            f"The {writer.number(drop, 'count', 'numerator')} questions with the largest contrasts would have to be "
-            "left out before it could be repeat noise."
-        )
+        single = drop["numerator"] == 1
+        words = "question with the largest contrast" if single else "questions with the largest contrasts"
+        number = writer.number(drop, "count", "numerator")
+        said.append(f"The {number} {words} would have to be left out before it could be repeat noise.")
     return said
 
 

@@ -52,7 +52,7 @@ def page() -> None:
     hidden = _hidden(people.fold, comparison)
     if person.independent and hidden:
         display.empty(
-            f"{plural(hidden, 'flip')} still {'waits' if hidden == 1 else 'wait'} for your own verdict.",
+            f"{plural(hidden, 'question')} still {'waits' if hidden == 1 else 'wait'} for your own verdict.",
             "A report shows what everyone said; you can make one once you have given yours, so that nobody is led.",
         )
         return
@@ -74,11 +74,11 @@ def page() -> None:
 
 
 def _hidden(fold: Fold, comparison: Comparison) -> int:
-    """Flips on which whoever looks has not judged yet."""
+    """Flips, and other questions that anybody has judged, on which whoever looks has not judged yet."""
     selection, name = comparison.selection, identity.person().name
     pair = (selection.old, selection.new)
-    flips = data.flips(selection)
-    return sum(fold.standing(selection.study, question, name, pair).verdict is None for question in flips)
+    asked = {*data.flips(selection), *fold.questions(selection.study, pair)}
+    return sum(fold.standing(selection.study, question, name, pair).verdict is None for question in asked)
 
 
 def _downloads(comparison: Comparison, people: making.People, redacted: bool) -> None:

@@ -186,6 +186,68 @@ def test_verdicts_and_signoff_are_in_it_and_counted_again(told):
         assert "R06" in report.failed(resealed(page.replace(held, other).encode()))
 
 
+def test_notes_that_are_not_printed_are_not_carried(tmp_path):
+    study = bundled.resolve("v4pro-100")
+    store, screen = ReviewStore(tmp_path / "reviews.db"), screens(study, "semantic")
+    first = screen(store.fold()).flips[0]
+    give(store, screen(store.fold()), first, "local:Ada", "regression", note="not this one", impact="low")
+    give(store, screen(store.fold()), first, "local:Boadicea", "regression", note="but this one", impact="high")
+    report = Reports(tmp_path, study, people_of(store, 1))
+    assert b"but this one" in report.page
+    assert b"not this one" not in report.page
+    assert report.failed() == []
+
+
+def test_a_sign_off_whose_file_is_gone_is_told_without_its_place(told, tmp_path):
+    study = ruled.build(tmp_path / "ruled", ruled.BOTH, **ruled.CALM)
+    store = ReviewStore(tmp_path / "reviews.db")
+    ruled.review(study, store)
+    ruled.signs(study, store)
+    for file in (tmp_path / "signoffs").iterdir():
+        file.unlink()
+    report = Reports(tmp_path, study, people_of(store, 1))
+    assert "cannot be decided" in said_by(report.page)["release", "outcome"]
+    assert str(tmp_path).encode() not in report.page
+    assert report.failed() == []
+
+
+def said_by(page: bytes) -> dict[tuple[str | int, ...], str]:
+    """What each mark of a report says."""
+    return {tuple(json.loads(html.unescape(k))): html.unescape(v) for k, v in MARKED.findall(page.decode())}
+
+
+def words_of(page: bytes) -> str:
+    """A report's first page without markup."""
+    return html.unescape(re.sub("<[^>]*>", "", page.decode().partition("<body>")[2].partition("<main>")[0]))
+
+
+def test_states_asked_unequally_are_said_so_and_one_is_singular(tmp_path):
+    made = StudySimulator(study_id="few", questions=12, flips=0.07, noise=0, repeats={"n1": 2, "n7": 3})
+    report = Reports(tmp_path, made.build(tmp_path / "few").path)
+    text = words_of(report.page)
+    assert said_by(report.page)["review", "total"] == "1"
+    assert "asked 2 times in n1 and 3 times in n7" in text
+    assert "1 of 12 questions flipped in every repeat" in text
+    assert "Read the 1 flip that has no verdict that counts." in text
+    assert report.failed() == []
+
+
+@pytest.mark.parametrize("redacted", [False, True])
+def test_alarms_and_what_stands_in_the_way_of_a_cause_are_in_it(redacted, tmp_path):
+    report = Reports(tmp_path, bundled.resolve("borderline-refusal"), redacted=redacted)
+    sentence = said_by(report.page)["attribution", "baseline", "partial"]
+    assert "churn cannot be attributed to one of them" in sentence
+    assert sentence in words_of(report.page)
+    answers = {(f"q{q:05d}", "n1", repeat): "The same secret sentence" for q in range(12) for repeat in (1, 2)}
+    other = StudySimulator(study_id="alarmed", questions=12, answers=answers)
+    folder = tmp_path / "other"
+    folder.mkdir()
+    alarmed = Reports(folder, other.build(folder / "alarmed").path, redacted=redacted)
+    assert "Alarm." in words_of(alarmed.page)
+    assert (b"secret sentence" in alarmed.page) is not redacted
+    assert alarmed.failed() == report.failed() == []
+
+
 def test_a_redacted_report_holds_no_text(told):
     folder, study, flips, people = told
     report = Reports(folder, study, people, redacted=True)
