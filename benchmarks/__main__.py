@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import browser, collecting, deciding, estimation, importing, loading, machine, planner, retrieval
 from benchmarks import reviewers as seats
+from benchmarks.pages import publish
 
 REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = ("estimation", "retrieval", "collecting", "loading", "importing", "browser", "reviewers", "planner",
@@ -84,7 +85,7 @@ def _measured(part: str, folder: Path, say: Callable[[str], None], small: bool) 
         grids = planner.measure(say, 20 if small else planner.AUDITS)
         print(planner.tables(*grids))
         if not small:
-            planner.publish(planner.tables(*grids))
+            publish(planner.PAGE, "planner", planner.tables(*grids))
         return planner.written(*grids)
     return seats.written(seats.measure(folder, say, *((3, 400, 4) if small else ())))
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from audit_core.estimators import betting, bootstrap
+from benchmarks.pages import publish
 
 METHOD = Path(__file__).parents[1] / "docs" / "method.md"
-BEGIN, END = "<!-- betting: begin -->", "<!-- betting: end -->"
 TAIL = Fraction(1, 20)
 SAMPLES = 4000
 VALUES = np.array([4, 2, 0, -1, -2])
@@ -87,8 +87,7 @@ def main() -> int:
     text = written(measure(lambda what: print(what, file=sys.stderr, flush=True), samples), samples)
     print(text)
     if samples == SAMPLES:
-        before, rest = METHOD.read_text("utf-8").split(BEGIN)
-        METHOD.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        publish(METHOD, "betting", text)
     return 0
 
 

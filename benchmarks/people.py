@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from audit_core.estimators import bootstrap, people
 from audit_core.reviews import labels
+from benchmarks.pages import publish
 
 METHOD = Path(__file__).parents[1] / "docs" / "method.md"
-BEGIN, END = "<!-- people: begin -->", "<!-- people: end -->"
 TAIL = Fraction(1, 20)
 DESIGNS = ((400, 50), (400, 100), (400, 200), (2000, 100))
 STUDIES = 3000
@@ -160,10 +160,7 @@ def main() -> int:
     text = written(measure(studies), studies)
     print(text)
     if studies == STUDIES:
-        page = METHOD.read_text("utf-8")
-        before, rest = page.split(BEGIN)
-        _, after = rest.split(END)
-        METHOD.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        publish(METHOD, "people", text)
     return 0
 
 

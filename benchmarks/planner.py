@@ -25,7 +25,6 @@ from audit_core.results import arrays_of
 from audit_core.study import Study
 
 PAGE = Path(__file__).parents[1] / "docs" / "plan.md"
-BEGIN, END = "<!-- planner: begin -->", "<!-- planner: end -->"
 AUDITS = 2000
 ALLOWANCE = 0.01
 """How far the approximation may be off beside Monte Carlo error; double below 100 questions."""
@@ -189,10 +188,3 @@ def _line(row: Row) -> str:
     sign = "" if row.agrees else " ✗"
     cells = (*row.name, f"{row.predicted:.3f}", f"{row.share:.3f}", f"{row.error:.3f}", f"{apart:+.1f}{sign}")
     return f"| {' | '.join(cells)} |"
-
-
-def publish(text: str) -> None:
-    """Put the grids into docs/plan.md."""
-    before, rest = PAGE.read_text("utf-8").split(BEGIN)
-    _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")

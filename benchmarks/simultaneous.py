@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from audit_core.estimators import bootstrap
 from audit_core.estimators.simultaneous import max_t
+from benchmarks.pages import publish
 
 METHOD = Path(__file__).parents[1] / "docs" / "method.md"
-BEGIN, END = "<!-- simultaneous: begin -->", "<!-- simultaneous: end -->"
 TAIL = Fraction(1, 20)
 STUDIES, DRAWS, STEPS = 2_000, 2_000, 4
 DESIGNS = ((100, 0.10, 0.1), (400, 0.10, 0.1), (400, 0.02, 0.1), (400, 0.10, 0.3), (1_600, 0.10, 0.1))
@@ -110,10 +110,7 @@ def main() -> int:
     text = written(studies)
     print(text)
     if studies == STUDIES:
-        page = METHOD.read_text("utf-8")
-        before, rest = page.split(BEGIN)
-        _, after = rest.split(END)
-        METHOD.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        publish(METHOD, "simultaneous", text)
     return 0
 
 
