@@ -56,18 +56,26 @@ def summary(page: Page, server: Server, address: str = "") -> Page:
 
 
 def decide(page: Page, steps: int, reason: str, conditions: str = "") -> None:
-    """Everything by keyboard: unfold, choose, write, sign."""
+    """Everything by keyboard: unfold, choose, write, sign.
+
+    Streamlit fetches the code of each kind of control when a page first needs it, so that a form just drawn can lack
+    some of its fields for a moment: all of them are waited for, and each step says where the focus is.
+    """
+    first = page.get_by_role("radio", name="Ship", exact=True)
+    fields = [page.get_by_role("textbox", name=name) for name in ("Reason", "Conditions")]
     page.locator(".st-key-release-form summary").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("textbox", name="Reason")).to_be_visible()
+    for field in (first, *fields):
+        expect(field).to_be_visible()
     page.keyboard.press("Tab")
-    page.keyboard.press("Space")  # the first of the three
+    expect(first).to_be_focused()
+    page.keyboard.press("Space")
     for _ in range(steps):
         page.keyboard.press("ArrowRight")
-    page.keyboard.press("Tab")
-    page.keyboard.type(reason)
-    page.keyboard.press("Tab")
-    page.keyboard.type(conditions)
+    for field, text in zip(fields, (reason, conditions), strict=True):
+        page.keyboard.press("Tab")
+        expect(field).to_be_focused()
+        page.keyboard.type(text)
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name=re.compile("^Sign as"))).to_be_focused()
     page.keyboard.press("Enter")
