@@ -144,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--parent", metavar="DIR", help="the study that this one repeats, to compare what was taken")
     sub.add_argument("--strict", action="store_true", help="exit with 4 when anything could not be checked")
     sub.add_argument("--claims", type=Path, metavar="REPORT", help="derive every number of a report again, too")
+    sub.add_argument("--reviews", type=Path, metavar="DB", help="with --claims: compare its verdicts with these, too")
 
     sub = command("estimate", commands.estimate, "Compute every estimate of a study, then write and lock results.json.")
     sub.add_argument("study", metavar="STUDY")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from audit_core import bundled
+from audit_core.cli.places import named
 from audit_core.console import Progress, estimate_table, rule, table
 from audit_core.errors import InputError, Problem, VerificationError, visible
 
@@ -37,6 +38,10 @@ def verify(arguments: argparse.Namespace) -> Result:
 
     path = bundled.resolve(arguments.study)
     parent = bundled.resolve(arguments.parent) if arguments.parent else None
+    if arguments.reviews and not arguments.claims:
+        raise InputError(Problem("verdicts are compared with those of a report", "--claims REPORT", "none", "--reviews",
+                                 "Name the report, too."))  # fmt: skip
+    reviews = named(arguments.reviews) if arguments.reviews else None
     with Progress("verify") as progress:
         checks = run_checks(path, expect_lock=arguments.expect_lock, parent=parent, progress=progress.say)
         if arguments.claims:
@@ -44,7 +49,7 @@ def verify(arguments: argparse.Namespace) -> Result:
 
             progress.say("report")
             checks += check_report(arguments.claims, path, checks)
-            checks.append(reporting.made_again(path, arguments.claims, checks))
+            checks += reporting.made_again(path, arguments.claims, checks, reviews)
     facts, text, code = check_table({"study": str(path)}, checks)
     unmade = [check.check_id for check in checks if check.result == "could not check"]
     unsure = unmade if arguments.strict else [check for check in unmade if check.startswith("R")]

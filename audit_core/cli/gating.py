@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
-from audit_core.cli.places import REVIEWS, refused, reviews_of
+from audit_core.cli.places import REVIEWS, named, refused, reviews_of
 from audit_core.console import Progress, rule, table
 from audit_core.digests import sha256
 from audit_core.errors import InputError, NotMeasurableError, Problem
@@ -118,8 +118,9 @@ def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     from audit_core.reviews.store import ReviewStore
 
     path = given or reviews_of(study)
-    if not path.is_file():
+    if not path.exists():
         return None, path
+    named(path)
     store = ReviewStore(path, patience=30)
     return desk(fold_of(path), lambda decision: read(store, decision)), path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audit_core.errors import Problem
+from audit_core.errors import InputError, Problem
 
 REVIEWS = "reviews.db"
 
@@ -13,6 +13,19 @@ def reviews_of(study: Path) -> Path:
     """The verdicts that are meant where none are named: those here, else those beside the study."""
     here, beside = Path(REVIEWS), study.resolve().parent / REVIEWS
     return beside if beside.is_file() and not here.is_file() else here
+
+
+def named(path: Path) -> Path:
+    """A file of verdicts that was asked for by name.
+
+    Raises:
+        InputError: There is no file of that name.
+    """
+    if not path.is_file():
+        found = "no such file" if not path.exists() else "a folder or a device"
+        raise InputError(Problem("no verdicts here", "a reviews.db", found, str(path),
+                                 "Name the file, or leave --reviews out."))  # fmt: skip
+    return path
 
 
 def refused(path: Path, option: str) -> Problem | None:

@@ -10,19 +10,25 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
-from audit_core.cli.places import REVIEWS, refused, reviews_of
+from audit_core.cli.places import REVIEWS, named, refused, reviews_of
 from audit_core.console import Progress, rule, table
 from audit_core.errors import AuditError, InputError, NotMeasurableError, Problem, StorageError, VerificationError
 
 if TYPE_CHECKING:
+    from audit_core.codec import Record
     from audit_core.model import CheckOutcome, CheckResult
 
 HELP = "Write the report for the people who decide: one HTML file that works offline, and PDF."
+TITLES = {
+    "R08": "The report is what this version makes of the study, byte by byte",
+    "R09": "The verdicts and the sign-off that it carries are those of the store",
+}
 _ERRORS: dict[int, type[AuditError]] = {1: VerificationError, 2: InputError, 3: StorageError, 4: NotMeasurableError}
 
 
@@ -62,7 +68,8 @@ def report(arguments: argparse.Namespace) -> Result:
         raise InputError(Problem("two files have one name", "two names", str(arguments.html), "--html, --pdf",
                                  "Choose two names."))  # fmt: skip
     path = bundled.resolve(arguments.study)
-    reviews = _reviews(arguments.reviews, path)
+    beside = reviews_of(path)
+    reviews = named(arguments.reviews) if arguments.reviews else beside if beside.is_file() else None
     # Whoever stops the command wants no browser and no scratch space left; everything cleans up on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not _can_make():
@@ -84,60 +91,79 @@ def report(arguments: argparse.Namespace) -> Result:
     return {"study": loaded.studies[0], "files": files}, text + "\n" + rule(closing), 0
 
 
-def _reviews(given: Path | None, study: Path) -> Path | None:
-    default = reviews_of(study)
-    if given is None:
-        return default if default.is_file() else None
-    if not given.is_file():
-        raise InputError(Problem("no verdicts here", "a reviews.db", "no such file", str(given),
-                                 "Name the file, or leave --reviews out for a report without verdicts."))  # fmt: skip
-    return given
-
-
 def _can_make() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("plotly", "dashboard"))
 
 
-def made_again(path: Path, report: Path, checks: Sequence[CheckResult]) -> CheckResult:
-    """Check R08: a report is made anew from the study and the verdicts that it carries, and compared byte by byte.
+def made_again(path: Path, report: Path, checks: Sequence[CheckResult], reviews: Path | None) -> list[CheckResult]:
+    """Checks R08 and R09: a report is made anew, from the verdicts that it carries and from those of a store.
 
     Args:
         path: The study's folder.
         report: The HTML file.
         checks: Of the study and of the report, so far.
+        reviews: The store of verdicts; without it R09 is not made.
     """
-    from audit_core.model import CheckResult
     from audit_core.readmodel.load import load
     from audit_core.verify.printed import carried_by
 
-    def found(result: CheckOutcome, detail: str) -> CheckResult:
-        return CheckResult("R08", "The report is what this version makes of the study, byte by byte", result, detail)
-
+    names = ("R08", "R09") if reviews else ("R08",)
     results = {check.check_id: check.result for check in checks}
     if results["R01"] != "passed" or results["R06"] != "passed" or not _can_make():
         lack = "R01 or R06 failed." if _can_make() else "The packages dashboard and plotly are not installed here."
-        return found("could not check", lack)
+        return [_found(name, "could not check", lack) for name in names]
     told, carried = carried_by(report)
+    made: list[CheckResult] = []
     try:
         with tempfile.TemporaryDirectory(prefix="report-") as folder:
             db, page = Path(folder) / "audit.db", Path(folder) / "report.html"
             loaded = load([path], db, verifier=lambda _: [c for c in checks if not c.check_id.startswith("R")])
-            _made({"db": loaded.db, "study_id": loaded.studies[0], "reviews": None, "needed": 1, "carried": carried,
-                   "pair": [told["old"], told["new"]], "redacted": told["redacted"] is True, "html": str(page),
-                   "pdf": None})  # fmt: skip
-            here, (again, _) = page.read_bytes(), carried_by(page)
+            order = {"db": loaded.db, "study_id": loaded.studies[0], "pair": [told["old"], told["new"]],
+                     "redacted": told["redacted"] is True, "html": str(page), "pdf": None}  # fmt: skip
+            _made(order | {"reviews": None, "needed": 1, "carried": carried})
+            made.append(_same_bytes(report, page))
+            if reviews:
+                _made(order | {"reviews": str(reviews), "needed": carried["needed"]})
+                made.append(_same_verdicts(carried, page))
     except (AuditError, KeyError, TypeError) as error:
         detail = str(error.problems[0]) if isinstance(error, AuditError) else "What it says of itself is damaged."
-        return found("could not check", f"It cannot be made again. {detail}")
-    given = report.read_bytes()
+        detail = f"It cannot be made again. {detail}"
+        made += [_found(name, "could not check", detail) for name in names[len(made) :]]
+    return made
+
+
+def _found(check: str, result: CheckOutcome, detail: str) -> CheckResult:
+    from audit_core.model import CheckResult
+
+    return CheckResult(check, TITLES[check], result, detail)
+
+
+def _same_bytes(report: Path, page: Path) -> CheckResult:
+    from audit_core.verify.printed import carried_by
+
+    given, here = report.read_bytes(), page.read_bytes()
     if given == here:
-        return found("passed", f"{len(given):,} bytes.")
-    if again.get("made_by") != told.get("made_by"):
-        makers = f"“{str(told.get('made_by'))[:60]}”, and this is “{again.get('made_by')}”"
-        return found("could not check", f"It says that it was made by {makers}.")
+        return _found("R08", "passed", f"{len(given):,} bytes.")
+    by, again = (str(carried_by(file)[0].get("made_by"))[:60] for file in (report, page))
+    if by != again:
+        return _found("R08", "could not check", f"It says that it was made by “{by}”, and this is “{again}”.")
     at = next((i for i, (one, other) in enumerate(zip(given, here, strict=False)) if one != other), len(here))
     near, made = (data[max(at - 30, 0) : at + 50].decode("utf-8", "replace") for data in (given, here))
-    return found("failed", f"From byte {at:,} on it differs: “{near}”, made again “{made}”.")
+    return _found("R08", "failed", f"From byte {at:,} on it differs: “{near}”, made again “{made}”.")
+
+
+def _same_verdicts(carried: Record, page: Path) -> CheckResult:
+    from audit_core.verify.printed import carried_by
+
+    held = carried_by(page)[1]
+    if carried == held:
+        return _found("R09", "passed", f"{len(held['events']):,} verdicts and rulings.")
+    if carried["events"] == held["events"]:
+        return _found("R09", "failed", "The verdicts are those of the store, the sign-off is not.")
+    given, kept = carried["events"], held["events"]
+    at = next((i for i, pair in enumerate(zip_longest(given, kept)) if pair[0] != pair[1]), len(given))
+    counts = f"It carries {len(given):,} verdicts and rulings, the store holds {len(kept):,}"
+    return _found("R09", "failed", f"{counts}; from number {at + 1:,} on they differ.")
 
 
 def _made(order: dict[str, Any]) -> list[dict[str, Any]]:

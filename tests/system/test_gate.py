@@ -95,6 +95,8 @@ def test_verdicts_beside_the_study_are_found_and_others_by_name(studies: Path, t
     shutil.copy(store.path, tmp_path / "other.db")
     assert run(capsys, study, "--reviews", tmp_path / "other.db")[1]["conditions"][3]["met"] is True
     assert run(capsys, study, "--reviews", tmp_path / "none.db")[1]["conditions"][3]["met"] is None
+    assert main(["gate", str(study), "--reviews", str(tmp_path)]) == 2  # a folder holds no verdicts
+    assert "a folder or a device" in capsys.readouterr().err
 
 
 def test_a_device_is_not_replaced_by_a_file(studies: Path, tmp_path: Path, capsys) -> None:

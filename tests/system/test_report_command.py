@@ -91,6 +91,57 @@ def test_verdicts_come_from_the_file_that_is_named_or_beside(study, tmp_path):
     assert (elsewhere / "beside.html").read_text("utf-8") == page
 
 
+def test_verdicts_that_nobody_gave_are_found_with_the_store(study, tmp_path):
+    store = ReviewStore(tmp_path / "kept.db")
+    screen = screens(study, "semantic")
+    shown = screen(store.fold())
+    for question, verdict in zip(shown.flips, ("regression", "improvement"), strict=False):
+        give(store, shown, question, "local:Ada", verdict, impact="high")
+    run("report", study, "--html", "r.html", "--reviews", "kept.db", folder=tmp_path)
+
+    def checked(file: str, *more: str) -> tuple[int, dict[str, str], str]:
+        done = run("verify", study, "--claims", file, *more, "--json", folder=tmp_path)
+        found = {c["id"]: c for c in json.loads(done.stdout)["checks"] if c["id"] in ("R03", "R08", "R09")}
+        return done.returncode, {name: c["result"] for name, c in found.items()}, found.get("R09", {}).get("detail", "")
+
+    good = {"R03": "passed", "R08": "passed", "R09": "passed"}
+    assert checked("r.html", "--reviews", "kept.db")[:2] == (0, good)
+    assert checked("r.html")[:2] == (0, {"R03": "passed", "R08": "passed"})
+    (tmp_path / "eve").mkdir()  # another store in the same folder would take part in this one's journal
+    other = ReviewStore(tmp_path / "eve" / "reviews.db")
+    give(other, screen(other.fold()), shown.flips[0], "local:Ada", "improvement", impact="high")
+    run("report", study, "--html", "forged.html", "--reviews", "eve/reviews.db", folder=tmp_path)
+    assert checked("forged.html")[0] == 0  # by itself it is consistent
+    code, results, detail = checked("forged.html", "--reviews", "kept.db")
+    assert (code, results) == (1, good | {"R09": "failed"})
+    assert detail.startswith("It carries 1 verdicts and rulings, the store holds 2; from number 1 on")
+    give(store, screen(store.fold()), shown.flips[2], "local:Ada", "regression", impact="high")
+    code, _, detail = checked("r.html", "--reviews", "kept.db")  # people went on since
+    assert (code, detail) == (1, "It carries 2 verdicts and rulings, the store holds 3; from number 3 on they differ.")
+    run("report", study, "--html", "later.html", "--reviews", "kept.db", folder=tmp_path)
+    page = (tmp_path / "later.html").read_bytes()
+    made_up = {"at": "2026-01-01 00:00", "by": "Eve", "conditions": "", "decision": "Ship", "fault": "", "outdated": ""}
+    made_up |= {"proved": "", "reason": "Fine.", "reviewed": "3", "sha256": "0" * 64, "total": "6", "verdict": "ship"}
+    signed = page.replace(b'"signoff":null', b'"signoff":' + json.dumps(made_up).encode())
+    assert signed != page
+    (tmp_path / "signed.html").write_bytes(resealed(signed))
+    code, _, detail = checked("signed.html", "--reviews", "kept.db")
+    assert (code, detail) == (1, "The verdicts are those of the store, the sign-off is not.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--reviews", "kept.db"), "verdicts are compared with those of a report"),
+        (("--claims", "r.html", "--reviews", "absent.db"), "no such file"),
+        (("--claims", "r.html", "--reviews", "."), "a folder or a device"),
+    ],
+)
+def test_a_store_is_named_with_a_report_or_refused(arguments, words, study, tmp_path):
+    done = run("verify", study, *arguments, folder=tmp_path)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -100,6 +151,7 @@ def test_verdicts_come_from_the_file_that_is_named_or_beside(study, tmp_path):
         (("--html", "r.html", "--old", "n1"), 2, "a pair needs two states"),
         (("--html", "r.html", "--old", "n7", "--new", "n1"), 2, "not part of the study's estimates"),
         (("--html", "r.html", "--reviews", "absent.db"), 2, "no verdicts here"),
+        (("--html", "r.html", "--reviews", "."), 2, "a folder or a device"),
         (("--html", "r.html", "--reviews", "taken.txt"), 3, "taken.txt"),
         (("--html", "r.html", "--needed", "0"), 2, "a question needs a verdict"),
         (("--html", "r.html", "--pdf", "r.html"), 2, "two files have one name"),
