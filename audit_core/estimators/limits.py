@@ -155,8 +155,8 @@ def _condition(
         text = f"{what}, at least {points(margin)} pp, and its {lower} is above 0."
         return Condition(name, False, _sentence(name, "Moved", text))
     small = f"its {lower} is not above 0" if found.lower <= 0 else f"the estimate is below {points(margin)} pp"
-    text = f"It may still be {points(tolerance)} pp or more ({upper}), but that it is has not been established"
-    return Condition(name, None, f"Not decided: {what}. {text}: {small}.")
+    text = f"Its {upper} is not below the tolerated {points(tolerance)} pp, and {small}."
+    return Condition(name, None, f"Not decided: {what}. {text}")
 
 
 def _sentence(name: str, word: str, text: str) -> str:
