@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request
+from playwright.sync_api import Page, Request, expect
 
 FLAGS = [
     "--no-sandbox",
@@ -19,6 +19,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+expect.set_options(timeout=15_000)  # an assertion waits as long as a slow machine needs; it passes as soon as it holds
 
 
 @pytest.fixture(scope="session")
