@@ -570,7 +570,10 @@ def release_of(path: Path, protocol: Protocol) -> ReleaseRule:
     if not reader.faults:
         reader.faults += contradictions(replace(protocol, release=found))
     if reader.faults or found is None:
-        raise InputError([replace(fault, action="Correct the file of the rule.") for fault in reader.faults])
+        raise InputError(
+            [replace(fault, where=f"{path} {fault.where}", action="Correct the file of the rule.")
+             for fault in reader.faults]
+        )  # fmt: skip
     return found
 
 

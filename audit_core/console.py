@@ -97,7 +97,7 @@ def _estimates(rows: Sequence[dict[str, Any]]) -> str:
                 "" if row["lower"] is None else show(_read(row["lower"])),
                 "" if interval is None else f"[{show(_read(interval[0]))}, {show(_read(interval[1]))}]",
                 row["status"],
-                row["reason"],
+                row["reason"] or (row.get("detail") or {}).get("degenerate", ""),
             ]
         )
     return table(out, ["estimate", "value", "exact", "lower bound", "95 % interval", "status", "note"])

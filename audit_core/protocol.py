@@ -191,7 +191,7 @@ _FIELDS: dict[str, Field] = {
     "differs": (_is_text, "text", True),
     "states": (_is_list, "a list of states", True),
     "endpoints": (lambda v: v is None or (_is_list(v) and len(v) == 2), "[old, new] or null", True),
-    "normalization": (lambda v: v in RULES, "one of " + ", ".join(RULES), True),
+    "normalization": (_one_of(*RULES), "one of " + ", ".join(RULES), True),
     "unknown_texts": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
     "retrieval_depth": (lambda v: v is None or (type(v) is int and v > 0), "a positive number or null", True),
     "judges": (_is_list, "a list of judges", True),
@@ -205,7 +205,7 @@ _FIELDS: dict[str, Field] = {
     "release": (lambda v: type(v) is dict, "an object", False),
 }
 _OUTCOMES: dict[str, Field] = {
-    "rule": (lambda v: v in OUTCOME_RULES, "one of " + ", ".join(OUTCOME_RULES), True),
+    "rule": (_one_of(*OUTCOME_RULES), "one of " + ", ".join(OUTCOME_RULES), True),
     "refusals": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
     "gaps": (lambda v: _is_list(v) and all(map(_is_text, v)), "a list of texts", True),
 }

@@ -6,6 +6,7 @@ database loaded again, which is moved into place as a new file, is picked up at 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from audit_core import explore, results
+from audit_core import explore, results, same_questions
 from audit_core.errors import AuditError
 from audit_core.estimators import robustness as robust
 from audit_core.protocol import attribution, from_record
@@ -110,6 +111,21 @@ def _sharing(mark: Stamp, study_id: str) -> dict[str, int]:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
+def _misnamed(mark: Stamp, first: str, second: str) -> list[str]:
+    with read.reader(_path(mark)) as connection:
+        one, two = (
+            {
+                row["question_id"]: same_questions.asked(
+                    row["text"], None if row["gold"] is None else json.loads(row["gold"]), row["origin"]
+                )
+                for row in read.rows(connection, MEANT, study)
+            }
+            for study in (first, second)
+        )
+    return same_questions.differing(one, two)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
 def _paired(mark: Stamp, first: str, second: str, old: str, new: str) -> dict[str, Row]:
     made = explore.paired_estimates(_arrays(mark, first), _arrays(mark, second), old, new)
     return {row["name"]: row for row in map(results.as_row, made)}
@@ -185,6 +201,9 @@ def _flips(mark: Stamp, study_id: str, kernel: str, old: str, new: str) -> list[
     return [q for q, flip in zip(table["question_id"], table["flip"], strict=True) if flip]
 
 
+MEANT = """
+    SELECT q.question_id, q.text, q.gold, s.origin FROM question q JOIN study s USING (study_key)
+    WHERE s.study_id = ? ORDER BY q.position"""
 SHARING = """
     SELECT o.study_id, count(p.question_key) AS shared FROM study s JOIN study o ON o.study_key <> s.study_key
     LEFT JOIN question p ON p.study_key = o.study_key
@@ -386,6 +405,11 @@ def robustness(study_id: str, old: str, new: str) -> dict[str, Row]:
 def sharing(study_id: str) -> dict[str, int]:
     """Every other loaded study, and how many questions it shares with this one, by id."""
     return _sharing(stamp(), study_id)
+
+
+def misnamed(first: str, second: str) -> list[str]:
+    """Ids that two studies share and that stand for another question, or another gold, in each."""
+    return _misnamed(stamp(), first, second)
 
 
 def paired(first: str, second: str, old: str, new: str) -> dict[str, Row]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from audit_core import bundled
-from audit_core.cli.places import named
+from audit_core.cli.places import kept_digest, named
 from audit_core.console import Progress, estimate_table, rule, table
 from audit_core.errors import InputError, Problem, VerificationError, visible
 
@@ -42,8 +42,9 @@ def verify(arguments: argparse.Namespace) -> Result:
         raise InputError(Problem("verdicts are compared with those of a report", "--claims REPORT", "none", "--reviews",
                                  "Name the report, too."))  # fmt: skip
     reviews = named(arguments.reviews) if arguments.reviews else None
+    lock = kept_digest(arguments.expect_lock, "--expect-lock")
     with Progress("verify") as progress:
-        checks = run_checks(path, expect_lock=arguments.expect_lock, parent=parent, progress=progress.say)
+        checks = run_checks(path, expect_lock=lock, parent=parent, progress=progress.say)
         if arguments.claims:
             from audit_core.cli import reporting
 
@@ -210,12 +211,18 @@ def compare(arguments: argparse.Namespace) -> Result:
     """Two studies on common questions."""
     from audit_core.explore import paired_estimates
     from audit_core.results import arrays_of, as_row
+    from audit_core.same_questions import Asked, differing, noted, refuse
     from audit_core.study import Study
 
     for name in (arguments.first, arguments.second):
         sound(bundled.resolve(name))
     first, second = (Study(bundled.resolve(name)) for name in (arguments.first, arguments.second))
-    a, b = (arrays_of(study.protocol, study.dossiers()) for study in (first, second))
+    meant: tuple[dict[str, Asked], dict[str, Asked]] = ({}, {})
+    a, b = (
+        arrays_of(study.protocol, noted(study.dossiers(), study.protocol.origin, found))
+        for study, found in zip((first, second), meant, strict=True)
+    )
+    refuse(differing(*meant), f"{first.protocol.study_id} and {second.protocol.study_id}")
     old, new = (arguments.old, arguments.new) if arguments.old else first.protocol.endpoints or ("", "")
     if old == new:
         raise InputError(Problem("a pair needs two states", "two different states", f"{old or 'none'}", "--old, --new",

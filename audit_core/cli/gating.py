@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from audit_core import bundled
 from audit_core.cli.commands import Result
-from audit_core.cli.places import REVIEWS, named, refused, reviews_of
+from audit_core.cli.places import REVIEWS, kept_digest, named, refused, reviews_of
 from audit_core.console import Progress, rule, table
 from audit_core.digests import sha256
 from audit_core.errors import InputError, NotMeasurableError, Problem
@@ -59,7 +59,7 @@ def _decided(path: Path, arguments: argparse.Namespace) -> Gate:
     from audit_core.verify import verify
 
     with Progress("gate") as progress:
-        checks = verify(path, expect_lock=arguments.expect_lock, progress=progress.say)
+        checks = verify(path, expect_lock=kept_digest(arguments.expect_lock, "--expect-lock"), progress=progress.say)
     failed = [check for check in checks if check.result == "failed"]
     if failed:
         return Gate(path.resolve().name, None, "", "", "", None, failed)
@@ -102,12 +102,12 @@ def _ruled(study: Study, file: Path | None) -> tuple[Protocol, str, str]:
         what = "the study is not complete" if len(study.chain) < 6 else "its results are not locked"
         action = f"Complete it with: snapshot-audit run {study.path}, or estimate it with: snapshot-audit estimate"
         raise NotMeasurableError(Problem(what, "locked gold and results", f"{len(study.chain)} locks", name, action))
-    digest = sha256(file.read_bytes()) if file else ""
-    held = f"The file {file.name} holds it too, sha256 {digest}." if file else ""
+    known = sha256(file.read_bytes()) if file else ""
+    held = f"The file {file.name} holds it too, sha256 {known}." if file else ""
     if protocol.release:
-        return protocol, f"The rule was fixed in the protocol before collection. {held}".strip(), digest
-    basis = f"The rule was not fixed before collection: it is the one of the file, sha256 {digest}."
-    return replace(protocol, release=given), basis, digest
+        return protocol, f"The rule was fixed in the protocol before collection. {held}".strip(), known
+    basis = f"The rule was not fixed before collection: it is the one of the file, sha256 {known}."
+    return replace(protocol, release=given), basis, known
 
 
 def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
@@ -137,7 +137,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
         if not path.name or path.is_dir() or not path.parent.is_dir():
             problems.append(Problem("this is no place for a file", "a file in a folder that exists", "another path",
                                     f"--{name} {path}", "Name a file, and make its folder first."))  # fmt: skip
-        elif problem := refused(path, f"--{name}"):
+        elif problem := refused(path, f"--{name}") or _taken(name, path):
             problems.append(problem)
     if len({path.resolve() for path in found.values()}) < len(found):
         problems.append(Problem("two files have one name", "two names", str(arguments.junit), "--junit, --markdown",
@@ -145,6 +145,21 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     if problems:
         raise InputError(problems)
     return found
+
+
+def _taken(name: str, path: Path) -> Problem | None:
+    """Why a file of this name is not replaced: it is none that an earlier run of the gate wrote."""
+    from audit_core.report.gate_files import MARKS
+
+    if not path.exists():
+        return None
+    with path.open("rb") as stream:
+        start = stream.read(4000)
+    begins, holds = MARKS[name]
+    if not start or (start.startswith(begins) and holds in start):
+        return None
+    return Problem("another file has this name", "a new name, or a file of an earlier run", "some other file",
+                   f"--{name} {path}", "Choose another name, or move the file away.")  # fmt: skip
 
 
 def _write(files: dict[Path, bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from audit_core.errors import InputError, Problem
@@ -26,6 +27,21 @@ def named(path: Path) -> Path:
         raise InputError(Problem("no verdicts here", "a reviews.db", found, str(path),
                                  "Name the file, or leave --reviews out."))  # fmt: skip
     return path
+
+
+def kept_digest(text: str | None, option: str) -> str | None:
+    """A digest that was kept elsewhere, in small letters.
+
+    Raises:
+        InputError: It is none; an empty one would look like a study that was rewritten.
+    """
+    if text is None:
+        return None
+    found = text.strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", found):
+        raise InputError(Problem("this is no SHA-256", "64 hexadecimal digits", found[:80] or "nothing", option,
+                                 "Give the digest as it was printed."))  # fmt: skip
+    return found
 
 
 def refused(path: Path, option: str) -> Problem | None:

@@ -147,7 +147,8 @@ def _same_bytes(report: Path, page: Path) -> CheckResult:
     by, again = (str(carried_by(file)[0].get("made_by"))[:60] for file in (report, page))
     if by != again:
         return _found("R08", "could not check", f"It says that it was made by “{by}”, and this is “{again}”.")
-    at = next((i for i, (one, other) in enumerate(zip(given, here, strict=False)) if one != other), len(here))
+    pairs = zip(given, here, strict=False)
+    at = next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(given), len(here)))
     near, made = (data[max(at - 30, 0) : at + 50].decode("utf-8", "replace") for data in (given, here))
     return _found("R08", "failed", f"From byte {at:,} on it differs: “{near}”, made again “{made}”.")
 

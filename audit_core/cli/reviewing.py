@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
 from audit_core.cli.commands import Result, check_table
+from audit_core.cli.places import kept_digest
 from audit_core.console import rule, table
 from audit_core.errors import InputError, Problem
 
@@ -102,7 +103,7 @@ def verify_signoff(arguments: argparse.Namespace) -> Result:
     from audit_core.verify.signoff import verify_signoff as run_checks
 
     study = bundled.resolve(arguments.study) if arguments.study else None
-    checks = run_checks(arguments.file, study=study, expect=arguments.expect)
+    checks = run_checks(arguments.file, study=study, expect=kept_digest(arguments.expect, "--expect"))
     return check_table({"file": str(arguments.file)}, checks)
 
 
@@ -267,7 +268,7 @@ def fold_of(path: Path) -> Fold:
     """What stands, read without changing anything."""
     from audit_core.reviews.events import FIRST
     from audit_core.reviews.fold import Fold
-    from audit_core.reviews.store import ReviewStore, verified
+    from audit_core.reviews.store import ReviewStore, refuse_emptied, verified
 
     if not path.is_file():
         raise InputError(
@@ -275,6 +276,7 @@ def fold_of(path: Path) -> Fold:
         )
     events = ReviewStore(path, patience=30).events()
     verified(events, 0, FIRST, path)
+    refuse_emptied(path, len(events))
     return Fold(events)
 
 

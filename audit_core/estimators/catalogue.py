@@ -136,11 +136,13 @@ def ladder_estimates(answers: Answers, endpoints: tuple[str, str] | None, settin
     for m in range(o + 1, n):
         found = trajectories.sides(kernel, answers.repeats, m, o, n)
         for side in trajectories.MIDDLE:
-            yield count(f"middle_state[{side}]@{states[m]}", "middle_state", flips & found[side], int(flips.sum()))
+            size = int((flips & ~found["undefined"]).sum())
+            yield count(f"middle_state[{side}]@{states[m]}", "middle_state", flips & found[side], size)
         own = churn.within(kernel, answers.repeats, m)
         unstable = own.defined & (own.agree < own.pairs)
-        for word, mask in (("flips", flips), ("others", ~flips & contrast.eligible)):
-            yield count(f"middle_unstable[{word}]@{states[m]}", "middle_unstable", unstable & mask, int(mask.sum()))
+        for word, part in (("flips", flips), ("others", ~flips & contrast.eligible)):
+            size = int((part & own.defined).sum())
+            yield count(f"middle_unstable[{word}]@{states[m]}", "middle_unstable", unstable & part, size)
     for a, closed in enumerate(answers.closed_book):
         if closed and a not in (o, n):
             found = trajectories.sides(kernel, answers.repeats, a, o, n)

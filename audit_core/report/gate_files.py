@@ -15,6 +15,11 @@ from audit_core.model import CheckResult
 from audit_core.reviews.fold import Pair
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
+MARKS = {
+    "junit": (b"<?xml", b"snapshot-audit gate"),
+    "markdown": (b"### ", b"| outcome | condition | what was found |"),
+}
+"""How a file of each kind begins, and what follows near its beginning."""
 EXIT = {"met": 0, "not met": 1, "cannot be decided": 4}
 
 

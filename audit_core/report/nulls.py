@@ -10,12 +10,12 @@ from audit_core.errors import InputError, Problem
 from audit_core.explore import pair_estimates
 from audit_core.model import Cell, Dossier, Estimate, Judgment, State
 from audit_core.results import arrays_of, as_row
+from audit_core.same_questions import refuse
 from audit_core.study import Study
 
 FIRST, SECOND = "first", "second"
 FOUR = 4
 """Two repeats on each side are the fewest that give a noise floor on each side."""
-_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +180,7 @@ def _joined(study: Study, state: str, other: Study, other_state: str) -> Iterato
         first = tuple(replace(cell, state=FIRST) for cell in dossier.cells if cell.state == state)
         yield _bare(dossier, first + tuple(replace(cell, state=SECOND) for cell in cells), {})
     where = f"{study.protocol.study_id} and {other.protocol.study_id}"
-    if different:
-        named = ", ".join(different[:_MOST_NAMED]) + (", …" if len(different) > _MOST_NAMED else "")
-        action = "Compare collections of the same questions."
-        raise InputError(Problem("the same id with another question", "one text for an id", named, where, action))
+    refuse(different, where)
     if not common:
         action = "Check that both studies spell their ids alike."
         raise InputError(Problem("no question in common", "the same ids in both studies", "none", where, action))

@@ -21,7 +21,7 @@ from audit_core.locks import sync_folder
 from audit_core.reviews import proofs
 from audit_core.reviews.database import reading
 from audit_core.reviews.events import FIRST, Event
-from audit_core.reviews.store import ReviewStore, verified
+from audit_core.reviews.store import ReviewStore, refuse_emptied, verified
 
 FOLDER = "backups"
 KEPT = 30
@@ -88,6 +88,7 @@ def backup(path: Path, now: datetime, folder: Path | None = None, *, keep: int =
             before = _count(path)
             vacuum(path, draft)
             copy = sound(draft)
+            refuse_emptied(path, copy.events)
             if copy.events < before:
                 raise StorageError(Problem("the copy lacks events", f"{before} or more", str(copy.events), str(place),
                                            "Try again; no copy was kept."))  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,8 +194,10 @@ def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorname", None) or ""
+        code = getattr(error, "sqlite_errorname", None) or ("SQLITE_CORRUPT" if "decode" in str(error) else "")
         raise StorageError(_fault(code, str(error), path)) from error
+    except (UnicodeError, json.JSONDecodeError) as error:  # changed bytes inside a text
+        raise StorageError(_fault("SQLITE_CORRUPT", str(error), path)) from error
     except OSError as error:
         raise StorageError(
             Problem(

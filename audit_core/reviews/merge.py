@@ -77,6 +77,8 @@ def read(path: Path, target: Path | None = None) -> list[Event]:
         if head == SQLITE:
             events = ReviewStore(path).events()
             verified(events, 0, FIRST, path)
+        elif not head and path.suffix != ".jsonl":
+            raise _refused(path, "an empty file", "Ask for the file again, as a whole.")
         elif not ended:
             raise _refused(path, "a last line without an end", "Copy the file again, as a whole.")
         else:

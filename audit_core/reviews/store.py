@@ -224,7 +224,7 @@ class ReviewStore:
             if not connection.execute("PRAGMA user_version").fetchone()[0]:
                 return []  # made, but the first transaction never committed
             found = connection.execute(f"SELECT * FROM verdict_event WHERE {where} ORDER BY id", values).fetchall()
-        return [_of_row(dict(row)) for row in found]
+            return [_of_row(dict(row)) for row in found]
 
 
 def _with_kind(connection: sqlite3.Connection, entry: Entry) -> Entry:
@@ -308,6 +308,20 @@ def insert(connection: sqlite3.Connection, entry: Entry) -> Event:
     row["more"] = json.dumps(more, ensure_ascii=False)
     connection.execute(_INSERT, [row[name] for name in _STORED])
     return event
+
+
+def refuse_emptied(path: Path, events: int) -> None:
+    """Refuse to take a store for empty whose second medium holds events.
+
+    Raises:
+        StorageError: The file beside it holds lines, and it holds no event.
+    """
+    beside = path.with_name(JOURNAL)
+    if not events and beside.is_file() and beside.stat().st_size:
+        raise StorageError(
+            Problem("the verdict store is empty, and the file beside it is not", f"the events of {beside.name}",
+                    "none", str(path), "Start the dashboard on it: it completes the store. Nothing was changed.")
+        )  # fmt: skip
 
 
 def _of_row(row: dict[str, Any]) -> Event:

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from audit_core.same_questions import named
 from dashboard import data, display, state
 from dashboard.comparison import absent
 from dashboard.display import Markup, plain
@@ -24,7 +25,7 @@ def page() -> None:
     """Draw the page."""
     selection = state.current()
     shared = data.sharing(selection.study)
-    able = [study for study, number in shared.items() if number and _has_states(study, selection)]
+    able = [study for study, number in shared.items() if number and not _obstacle(study, selection)]
     if selection.old == selection.new or not able:
         _nothing(selection, shared)
         return
@@ -45,8 +46,13 @@ def page() -> None:
     _accuracy(selection, found)
 
 
-def _has_states(study: str, selection: Selection) -> bool:
-    return {selection.old, selection.new} <= {row["state"] for row in data.study(study)["states"]}
+def _obstacle(study: str, selection: Selection) -> str:
+    """Why a study that shares questions cannot be compared; empty where it can."""
+    if not {selection.old, selection.new} <= {row["state"] for row in data.study(study)["states"]}:
+        return f"lacks {selection.old} or {selection.new}"
+    if ids := data.misnamed(selection.study, study):
+        return f"another question, or another gold, under the same id: {named(ids)}"
+    return ""
 
 
 def _name(measure: str, kernel: str, selection: Selection) -> str:
@@ -69,10 +75,11 @@ def _nothing(selection: Selection, shared: dict[str, int]) -> None:
         return
     display.empty(
         "No other study here can be compared with this one.",
-        f"It must share questions, by id, and have the states {plain(selection.old)} and {plain(selection.new)}.",
+        "It must share questions, by id, with the same text and gold, and have the states "
+        f"{plain(selection.old)} and {plain(selection.new)}.",
     )
     rows = [
-        (study, count(number), "no question in common" if not number else f"lacks {selection.old} or {selection.new}")
+        (study, count(number), _obstacle(study, selection) if number else "no question in common")
         for study, number in shared.items()
     ]
     display.block(display.grid(("study", "shared questions", "why not"), rows, numeric=(1,)))

@@ -143,7 +143,7 @@ def _middle(comparison: Comparison) -> None:
         found = {side: comparison.named(f"middle_state[{side}]@{name}") for side in SIDES}
         total = found["old"]["denominator"]
         if total is None:
-            display.empty("There are no endpoint flips to follow.", plain(found["old"]["reason"]))
+            display.empty("No endpoint flip can be followed here.", plain(found["old"]["reason"]))
             continue
         cells = [_side(comparison, label, found[side]) for side, label in SIDES.items()]
         display.block(

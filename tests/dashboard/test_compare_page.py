@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from audit_core import bundled
+from audit_core.cli import main
 from audit_core.readmodel.load import load
 from audit_core.verify import verify
 from dashboard import runtime
@@ -101,6 +102,17 @@ def test_nothing_to_compare_is_explained_study_by_study(show):
     assert "nq-400 0 no question in common" in text
     other = words(show("compare", study="nq-400", old="n0", new="n7"))
     assert "v4pro-100 100 lacks n0 or n7" in other
+
+
+def test_a_study_whose_ids_stand_for_other_questions_is_not_offered(show, tmp_path):
+    for name, change in (("one", {}), ("two", {"text": "Another question?"})):
+        rows = [("q1", change.get("text", "A question?")), ("q2", "The same?")]
+        lines = [f"{q},{text},{state},{n},x,x" for q, text in rows for state in "ab" for n in (1, 2)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["question_id,question,state,repeat,answer,gold", *lines]))
+        assert main(["import", "table", str(tmp_path / f"{name}.csv"), "--study", str(tmp_path / name)]) == 0
+    load([tmp_path / "one", tmp_path / "two"], tmp_path / "both.db", verifier=verify)
+    text = words(show("compare", tmp_path / "both.db", study="one"))
+    assert "two 2 another question, or another gold, under the same id: q1" in text
 
 
 def test_a_single_study_says_how_to_load_another(show, tmp_path):

@@ -171,6 +171,39 @@ def test_bad_input(studies: Path, tmp_path: Path, capsys) -> None:
     assert "failed" not in json.dumps(run(capsys, studies / "moved")[1]["failed_checks"])
 
 
+def test_only_files_of_an_earlier_run_are_replaced(studies: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "rule.toml").write_text(RULE)
+    (tmp_path / "empty").touch()
+    for option in ("--junit", "--markdown"):
+        code, facts = run(capsys, studies / "free", "--rule", "rule.toml", option, "rule.toml")
+        assert (code, facts["errors"][0]["what"]) == (2, "another file has this name")
+        assert run(capsys, studies / "free", "--rule", "rule.toml", option, "empty")[0] != 2
+        assert run(capsys, studies / "free", "--rule", "rule.toml", option, "empty")[0] != 2  # now of an earlier run
+        (tmp_path / "empty").write_bytes(b"")
+    assert (tmp_path / "rule.toml").read_text() == RULE
+    main(["gate", str(studies / "moved"), "--markdown", "old.md"])
+    main(["gate", str(studies / "calm"), "--markdown", "old.md"])
+    assert "Study calm" in (tmp_path / "old.md").read_text()
+
+
+@pytest.mark.parametrize("command", ["verify", "gate"])
+def test_a_digest_kept_elsewhere_is_one_or_refused(command: str, studies: Path, capsys) -> None:
+    lock = Study(studies / "moved").chain[-1].sha256
+    for wrong in ("", "zz", lock[:-1]):
+        assert main([command, str(studies / "moved"), "--expect-lock", wrong]) == 2
+        assert "this is no SHA-256: expected 64 hexadecimal digits" in capsys.readouterr().err
+    main([command, str(studies / "moved"), "--expect-lock", f" {lock.upper()}", "--json"])
+    assert '"C18"' not in capsys.readouterr().out or command == "verify"
+    assert main(["verify", str(studies / "moved"), "--expect-lock", lock.upper()]) == 0
+
+
+def test_faults_of_a_rule_name_its_file(studies: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "rule.toml").write_text("[release]\ntolerance = 5\n")
+    code, facts = run(capsys, studies / "free", "--rule", "rule.toml")
+    assert code == 2
+    assert all(error["where"].startswith("rule.toml") for error in facts["errors"])
+
+
 def test_a_study_without_endpoints_is_told_what_to_do(tmp_path: Path, capsys) -> None:
     StudySimulator(questions=4, study_id="pairs", labels=False).build(tmp_path / "pairs", endpoints=None)
     (tmp_path / "rule.toml").write_text(RULE)
@@ -231,10 +264,11 @@ def test_the_same_sentences_everywhere_and_files_that_validate(studies: Path, tm
 
 
 def test_files_are_written_together_or_not_at_all(studies: Path, tmp_path: Path, capsys) -> None:
-    (tmp_path / "gate.xml").write_text("before")
+    run(capsys, studies / "calm", "--junit", "gate.xml")
+    before = (tmp_path / "gate.xml").read_bytes()
     (tmp_path / f".gate.md.{os.getpid()}.partial").mkdir()
     assert run(capsys, studies / "moved", "--junit", "gate.xml", "--markdown", "gate.md")[0] == 3
-    assert (tmp_path / "gate.xml").read_text() == "before"
+    assert (tmp_path / "gate.xml").read_bytes() == before
     assert not (tmp_path / "gate.md").exists()
 
 

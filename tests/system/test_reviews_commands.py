@@ -261,3 +261,29 @@ def test_an_export_that_the_disk_refuses_leaves_no_half_of_itself(desk, tmp_path
     assert done.returncode == 3
     assert "error: " in done.stderr
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".", "out"))] == []
+
+
+def test_an_emptied_store_beside_its_verdicts_is_not_taken_for_one_without(desk, tmp_path, capsys) -> None:
+    desk.path.write_bytes(b"")
+    written = desk.journal.path.read_bytes()
+    for arguments in (
+        ("backup",), ("export", "help-centre", "--format", "events", "--out", tmp_path / "e"),
+        ("merge", desk.path, "--into", tmp_path / "other" / "reviews.db"),
+    ):  # fmt: skip
+        (tmp_path / "other").mkdir(exist_ok=True)
+        where = () if arguments[0] == "merge" else ("--reviews", desk.path)
+        code, facts = run(capsys, "reviews", *arguments, *where)
+        assert (code, facts["ok"]) in ((2, False), (3, False)), arguments
+    assert main(["gate", "help-centre", "--reviews", str(desk.path)]) != 0
+    assert not (tmp_path / "e").exists()
+    assert list(tmp_path.rglob("reviews-*")) == []
+    assert desk.journal.path.read_bytes() == written
+    assert len(ReviewStore(desk.path).fold().trail) == 8  # whoever opens the desk completes it
+    assert run(capsys, "reviews", "backup", "--reviews", desk.path)[1]["events"] == 8
+
+
+def test_changed_bytes_inside_a_text_are_a_damaged_store(desk, capsys) -> None:
+    desk.path.write_bytes(desk.path.read_bytes().replace(b"stale document", b"stale\xff\xfe\"ocumen"))
+    for arguments in (("export", "help-centre", "--format", "events", "--out", desk.path.with_name("e")), ("backup",)):
+        code, facts = run(capsys, "reviews", *arguments, "--reviews", desk.path)
+        assert (code, facts["errors"][0]["what"]) == (3, "the verdict store is damaged")
