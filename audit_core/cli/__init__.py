@@ -30,6 +30,7 @@ from audit_core.cli import (
     team,
 )
 from audit_core.cli.commands import Result
+from audit_core.cli.places import refuse_inside_studies
 from audit_core.errors import AuditError, InputError, Problem, visible
 
 DEFAULT_DB = Path("audit.db")
@@ -51,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     as_json = "--json" in (sys.argv[1:] if argv is None else argv)
     try:
         arguments = _parser().parse_args(argv)
+        refuse_inside_studies(arguments)
         facts, text, code = arguments.run(arguments)
         if facts is not None:
             _print(json.dumps(facts, ensure_ascii=False, allow_nan=False) if as_json else text)

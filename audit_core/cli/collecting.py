@@ -6,10 +6,13 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from audit_core.cli.commands import Result, now, sound
+from audit_core.cli.places import refused
 from audit_core.console import Progress, rule, table
+from audit_core.errors import InputError
 
 
 def init(arguments: argparse.Namespace) -> Result:
@@ -18,8 +21,10 @@ def init(arguments: argparse.Namespace) -> Result:
     from audit_core.collection import TEMPLATE
 
     target: Path = arguments.folder / "protocol.toml"
+    if problem := refused(target, "FOLDER"):
+        raise InputError(problem)
     write(target, TEMPLATE)
-    text = f"Written: {target}\nNext: edit it, put the files it names beside it, then: snapshot-audit freeze {target}"
+    text = f"Written: {target}\nNext: edit it, put the files it names beside it, then: snapshot-audit freeze {quote(str(target))}"
     return {"protocol": str(target)}, text, 0
 
 
@@ -49,7 +54,7 @@ def freeze(arguments: argparse.Namespace) -> Result:
     elif study.protocol.gold_commit:
         secret = stages.nonce_file(arguments.protocol.parent, study.protocol)
         text += f"Gold is sealed; its nonce is in {secret}. Keep both away from whoever collects.\n"
-    return facts, text + f"Next: snapshot-audit run {path}", 0
+    return facts, text + f"Next: snapshot-audit run {quote(str(path))}", 0
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -117,7 +117,7 @@ def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     from audit_core.reviews.signoff import read
     from audit_core.reviews.store import ReviewStore
 
-    path = given or reviews_of(study)
+    path = named(given) if given else reviews_of(study)
     if not path.exists():
         return None, path
     named(path)

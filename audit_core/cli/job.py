@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from audit_core.errors import AuditError, InputError, Problem
+from audit_core.errors import AuditError, Problem
 from audit_core.importers import judged
 from audit_core.importers.options import Options
 from audit_core.importers.report import ImportReport
 from audit_core.importers.table import Progress, import_table
-from audit_core.study import Study
+from audit_core.study import Study, free
 
 
 def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
@@ -54,7 +54,7 @@ def main(asked: TextIO = sys.stdin, told: TextIO = sys.stdout) -> int:
             tell(stage=stage, done=done, total=total)
 
         if judges:
-            _free(study)
+            free(study)
         if order["db"] and not options.dry_run:
             from audit_core.readmodel.load import check_target
 
@@ -95,13 +95,6 @@ def _whole(folders: set[Path]) -> Iterator[None]:
         for folder in made:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def _free(study: Path) -> None:
-    """Refuse a name that is taken before the longer work begins."""
-    if study.exists() or study.is_symlink():
-        action = "Choose another name; a locked study is never overwritten."
-        raise InputError(Problem("something is there already", "a new folder", "an existing path", str(study), action))
 
 
 def _as_json(problem: Problem) -> dict[str, str]:

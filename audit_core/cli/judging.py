@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled, codec
@@ -114,7 +115,7 @@ def _told(made: Study) -> Result:
     lines = [
         f"Written and locked: {made.path}",
         f"Judge: {judge.description}",
-        f"Next: snapshot-audit load {made.path} --db audit.db",
+        f"Next: snapshot-audit load {quote(str(made.path))} --db audit.db",
     ]
     return {"study": str(made.path), "judge": judge.description, "blind": judge.blind}, "\n".join(lines), 0
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
 from audit_core.errors import InputError, Problem
+from audit_core.study import within_study
 
 REVIEWS = "reviews.db"
+_WRITTEN = ("out", "sheet", "dir", "into", "db")
+"""Options that name what a command writes, whatever the command."""
 
 
 def reviews_of(study: Path) -> Path:
@@ -49,10 +53,26 @@ def refused(path: Path, option: str) -> Problem | None:
 
     A locked study would fail its checks with one more file, and a device is no file to put another one in place of.
     """
-    if any((parent / "locks" / "00-protocol.json").is_file() for parent in path.resolve().parents):
+    if within_study(path):
         return Problem("a locked study takes no more files", "a file outside the study", str(path), option,
                        "Choose a place outside the study's folder.")  # fmt: skip
     if path.exists() and not (path.is_file() or path.is_dir()):
         return Problem("a device has this name", "a new name, or a file to replace", str(path), option,
                        "Choose another name.")  # fmt: skip
     return None
+
+
+def refuse_inside_studies(arguments: argparse.Namespace) -> None:
+    """Refuse options that would write into a locked study.
+
+    Raises:
+        InputError: One or more would.
+    """
+    given = [(name, getattr(arguments, name, None)) for name in _WRITTEN]
+    problems = [
+        Problem("a locked study takes no more files", "a place outside the study", str(path), f"--{name}",
+                "Choose a place outside the study's folder.")
+        for name, path in given if isinstance(path, Path) and within_study(path)
+    ]  # fmt: skip
+    if problems:
+        raise InputError(problems)

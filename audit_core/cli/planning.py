@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
@@ -96,7 +97,7 @@ def plan(arguments: argparse.Namespace) -> Result:
                                    wish.judged, facts["answer"], arguments.tolerance or ""))  # fmt: skip
         facts["protocol"] = str(arguments.out)
         text += f"\nWritten: {arguments.out}\nNext: edit it, put the files it names beside it, then: "
-        text += f"snapshot-audit freeze {arguments.out}"
+        text += f"snapshot-audit freeze {quote(str(arguments.out))}"
     unreached = facts["wanted"] is not None and facts["needed"] is None
     return facts, text, 4 if unreached else 0
 

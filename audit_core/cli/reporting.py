@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
@@ -86,7 +87,8 @@ def report(arguments: argparse.Namespace) -> Result:
         files = _made(order)
     text = table([[f["path"], f"{f['bytes']:,}", f["sha256"]] for f in files], ["file", "bytes", "sha256"])
     closing = (
-        f"{loaded.studies[0]}: check with: snapshot-audit verify {arguments.study} --claims {arguments.html or 'HTML'}"
+        f"{loaded.studies[0]}: check with: snapshot-audit verify {quote(arguments.study)} --claims "
+        + (quote(str(arguments.html)) if arguments.html else "HTML")
     )
     return {"study": loaded.studies[0], "files": files}, text + "\n" + rule(closing), 0
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from audit_core import bundled
@@ -254,7 +255,7 @@ def signoff(arguments: argparse.Namespace) -> Result:
         arguments.out, read(store, newest), f"{DECISIONS[str(event.verdict)]}, by {event.reviewer}, {event.at}"
     )
     text += (
-        f"\nsha256 {digest}\nCheck it with: snapshot-audit verify-signoff {arguments.out} --study DIR --expect {digest}"
+        f"\nsha256 {digest}\nCheck it with: snapshot-audit verify-signoff {quote(str(arguments.out))} --study DIR --expect {digest}"
     )
     return {**(facts or {}), "sha256": digest, "decision": event.verdict}, text, code
 

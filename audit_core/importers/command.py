@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from audit_core.errors import InputError, Problem, visible
@@ -156,7 +157,10 @@ def run(args: argparse.Namespace, progress: Progress | None = None) -> dict[str,
 
 def text(facts: Mapping[str, Any]) -> str:
     """The closing lines for people, once the study is written."""
+    note = ""
+    if facts["endpoints"] is None and len(facts["states"]) > 2:
+        note = "\nNo primary pair is named, so no release rule can decide this study: --endpoints OLD,NEW names one."
     if not facts["written"]:
-        return "\nDry run: nothing was written."
+        return f"{note}\nDry run: nothing was written."
     study = visible(facts["study"])
-    return f"\nWritten and locked: {study}\nNext: snapshot-audit load {study} --db audit.db"
+    return f"{note}\nWritten and locked: {study}\nNext: snapshot-audit load {quote(study)} --db audit.db"

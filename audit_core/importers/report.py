@@ -25,6 +25,7 @@ class ImportReport:
         repeats: How many repeats each state has.
         files: What was read: name, format, size and SHA-256.
         coverage: See `coverage.Coverage.as_json`.
+        endpoints: The primary pair, where there is one.
     """
 
     study: str
@@ -36,6 +37,7 @@ class ImportReport:
     problems: Sequence[Finding]
     files: Sequence[Mapping[str, Any]]
     coverage: Mapping[str, Any]
+    endpoints: Sequence[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The report as one JSON object."""
@@ -49,6 +51,7 @@ class ImportReport:
             "problems": [from_finding(finding) for finding in self.problems],
             "files": [dict(file) for file in self.files],
             "coverage": dict(self.coverage),
+            "endpoints": self.endpoints and list(self.endpoints),
         }
 
 

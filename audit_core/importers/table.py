@@ -34,6 +34,7 @@ from audit_core.importers.tally import Tally
 from audit_core.importers.values import shown
 from audit_core.model import Question
 from audit_core.normalize import RULES
+from audit_core.study import free
 
 Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and of how much (None where that is unknown)."""
@@ -67,16 +68,8 @@ def import_table(
     """
     options = options or Options()
     options.check()
-    if not options.dry_run and (study.exists() or study.is_symlink()):
-        raise InputError(
-            Problem(
-                "something is there already",
-                "a new folder for the study",
-                "an existing path",
-                str(study),
-                "Choose another folder; a locked study is never overwritten.",
-            )
-        )
+    if not options.dry_run:
+        free(study)
     with Staging() as staging:
         job = _Import(staging, study, options, progress or (lambda stage, done, total: None))
         job.read([Path(file) for file in files])
@@ -277,6 +270,7 @@ class _Import:
                 for s, records in zip(self.sources, self.records, strict=True)
             ],
             coverage.as_json(),
+            self.endpoints,
         )
 
     def write(self, created: str) -> None:

@@ -97,16 +97,6 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     """The schema of the file; asked inside a transaction, so that a file another one is just making is not misread."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    if version > SCHEMA_VERSION:
-        raise StorageError(
-            Problem(
-                "this verdict store was made by a newer version",
-                f"schema {SCHEMA_VERSION}",
-                f"schema {version}",
-                str(path),
-                "Install that version; nothing was changed.",
-            )
-        )
     # most programs leave their databases without a version; a new file of ours has neither that nor a table
     if application != APPLICATION and (version or connection.execute("SELECT 1 FROM sqlite_schema").fetchone()):
         raise StorageError(
@@ -116,6 +106,16 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
                 "another program's database",
                 str(path),
                 "Name another file; nothing was changed.",
+            )
+        )
+    if version > SCHEMA_VERSION:
+        raise StorageError(
+            Problem(
+                "this verdict store was made by a newer version",
+                f"schema {SCHEMA_VERSION}",
+                f"schema {version}",
+                str(path),
+                "Install that version; nothing was changed.",
             )
         )
     return version
@@ -236,7 +236,16 @@ def _fault(code: str, text: str, path: Path) -> Problem:
             where,
             f"Free space, then save again. {_KEPT}",
         )
-    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    if code.startswith("SQLITE_NOTADB"):
+        return Problem(
+            "this is not a verdict store, or it is damaged",
+            "a reviews.db",
+            text,
+            where,
+            "Name the store. If this is it, move it aside and keep it; it is rebuilt from verdicts.jsonl beside it at "
+            f"the next start. {_KEPT}",
+        )
+    if code.startswith("SQLITE_CORRUPT"):
         return Problem(
             "the verdict store is damaged",
             "a readable SQLite file",

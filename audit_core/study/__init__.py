@@ -14,7 +14,7 @@ locks/00-protocol.json …          the chain that closes each of them
 probes/0001/…                     what was asked again after the results; outside the chain, and outside every estimate
 """
 
-from audit_core.study.creation import begin_study, close_gate, create_study
+from audit_core.study.creation import begin_study, close_gate, create_study, free, within_study
 from audit_core.study.files import (
     ATTEMPT,
     ATTEMPTS,
@@ -79,6 +79,7 @@ __all__ = [
     "controls_of",
     "create_study",
     "file_entry",
+    "free",
     "gate_of",
     "gold_seal",
     "is_calls",
@@ -86,4 +87,5 @@ __all__ = [
     "labels_of",
     "outcomes_of",
     "shape",
+    "within_study",
 ]

@@ -66,19 +66,36 @@ def create_study(
     return Study(path)
 
 
-@contextlib.contextmanager
-def _draft(path: Path) -> Iterator[Path]:
-    """A folder beside the path that is moved there at the end, or removed when anything fails."""
+def within_study(path: Path) -> bool:
+    """Whether a path lies inside a locked study, which would fail its checks with one more file."""
+    return any((parent / "locks" / "00-protocol.json").is_file() for parent in path.resolve().parents)
+
+
+def free(path: Path) -> None:
+    """Refuse a place where no new study can be.
+
+    Raises:
+        InputError: Something is there, or it lies inside another study.
+    """
     if path.exists() or path.is_symlink():
         raise InputError(
             Problem(
                 "something is there already",
-                "a new folder",
+                "a new folder for the study",
                 "an existing path",
                 str(path),
                 "Choose another folder; a locked study is never overwritten.",
             )
         )
+    if within_study(path):
+        raise InputError(Problem("a locked study takes no more files", "a folder outside the study", str(path),
+                                 action="Choose a place outside the study's folder."))  # fmt: skip
+
+
+@contextlib.contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    """A folder beside the path that is moved there at the end, or removed when anything fails."""
+    free(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audit_core.deciding import TITLES
 from audit_core.printed import Row
 from dashboard import sentences
 from dashboard.comparison import Comparison
@@ -42,8 +43,10 @@ def _conditions(writer: Writer, name: str, rule: Row) -> str:
     rows = []
     for number, condition in enumerate(rule["conditions"]):
         tone, word = MARKS[condition["met"]]
-        rows.append((writer.say(name, number, "sentence"), Markup(f'<span class="{tone}">{word}</span>')))
-    return table("Conditions", ("condition", "result"), rows, kind="quiet")
+        titles = (TITLES[condition["name"]],) if name == "release" else ()
+        rows.append((*titles, writer.say(name, number, "sentence"), Markup(f'<span class="{tone}">{word}</span>')))
+    heads = ("condition", "what was found", "result") if name == "release" else ("condition", "result")
+    return table("Conditions", heads, rows, kind="quiet")
 
 
 def _review(writer: Writer) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audit_core.deciding import TITLES
 from audit_core.estimators.refusals import alarms
 from audit_core.printed import Row
 from audit_core.protocol import attribution
@@ -138,6 +139,10 @@ def todo(comparison: Comparison, writer: Writer) -> list[str]:
     ):
         if rule and rule["outcome"] == "cannot be decided":
             found.append(f"Supply what {words} cannot be decided without; it is named under Decision.")
+    release = writer.source.release
+    if release and release["outcome"] == "not met":
+        failed = [TITLES[c["name"]] for c in release["conditions"] if c["met"] is False]
+        found.insert(0, f"Do not release by the rule: it is not met. {'; '.join(failed)}; see Decision.")
     new = comparison.selection.new
     split = comparison.state("outcome_split", new)
     if split["numerator"]:

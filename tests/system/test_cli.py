@@ -313,3 +313,28 @@ def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("figure")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "STUDY", "--out", "STUDY/x.csv"),
+        ("check-judge", "STUDY", "--sheet", "STUDY/answers/s.csv"),
+        ("reviews", "export", "small", "--format", "jsonl", "--out", "STUDY/v.jsonl"),
+        ("init", "STUDY"),
+        ("import", "table", "rows.csv", "--study", "STUDY/sub"),
+        ("load", "STUDY", "--db", "STUDY/a.db"),
+        ("plan", "--out", "STUDY/protocol.toml"),
+        ("bundle", "STUDY", "--dir", "STUDY/bundle", "--key", "key"),
+    ],
+)
+def test_nothing_is_written_into_a_locked_study(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = StudySimulator(study_id="small", questions=4).build(tmp_path / "small").path
+    Path("rows.csv").write_text("question_id,question,state,repeat,answer\nq,a?,a,1,x\nq,a?,b,1,x\n")
+    before = sorted(study.rglob("*"))
+    assert main([part.replace("STUDY", str(study)) for part in command]) == 2
+    assert "a locked study takes no more files" in capsys.readouterr().err
+    assert sorted(study.rglob("*")) == before
