@@ -13,6 +13,7 @@ import pytest
 
 from audit_core.cli import main
 from audit_core.study import CELLS
+from tests.support.files import NOT_READ, not_read
 from tests.support.simulator import StudySimulator
 
 
@@ -313,3 +314,16 @@ def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("figure")
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_a_protocol_or_report_that_may_not_be_read_is_refused(
+    what: str, studies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = not_read(tmp_path / "it", what)
+    for command in (
+        ["freeze", str(tmp_path / "it"), "--study", str(tmp_path / "s")],
+        ["verify", str(studies / "v4pro-100"), "--claims", str(tmp_path / "it")],
+    ):
+        assert main(command) == 2
+        assert told in capsys.readouterr().err

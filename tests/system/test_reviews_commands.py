@@ -20,6 +20,7 @@ from audit_core.reviews.proofs import FOLDER
 from audit_core.reviews.signoff import Wish, sign
 from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person
+from tests.support.files import NOT_READ, not_read
 from tests.support.signing import AT, give, screens
 
 
@@ -261,3 +262,10 @@ def test_an_export_that_the_disk_refuses_leaves_no_half_of_itself(desk, tmp_path
     assert done.returncode == 3
     assert "error: " in done.stderr
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".", "out"))] == []
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_a_signoff_that_may_not_be_read_is_refused_with_its_reason(tmp_path: Path, capsys, what: str) -> None:
+    told = not_read(tmp_path / "it", what)
+    code, facts = run(capsys, "verify-signoff", tmp_path / "it")
+    assert (code, told in facts["errors"][0]["what"]) == (2, True), facts
