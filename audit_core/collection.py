@@ -17,6 +17,7 @@ from typing import Any
 from audit_core import policies, release
 from audit_core.codec import CodecError, encode
 from audit_core.errors import InputError, Problem
+from audit_core.files import SETTINGS, whole
 from audit_core.model import State
 from audit_core.normalize import RULES
 from audit_core.policies import PLAIN, Policy
@@ -295,20 +296,10 @@ def judge_words(collection: Collection) -> str:
 
 
 def _document(path: Path, what: str = "the protocol") -> dict[str, Any]:
+    action = "Name the file; snapshot-audit init makes a protocol to start from."
+    data = whole(path, SETTINGS, f"{what} as TOML", action)
     try:
-        if path.exists() and not path.is_file():
-            raise OSError("a folder or a device")
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(
-            Problem(
-                f"{what} cannot be read",
-                "a TOML file",
-                error.strerror or str(error),
-                str(path),
-                "Name the file; snapshot-audit init makes a protocol to start from.",
-            )
-        ) from None
+        return tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # TOML's own errors, other bytes, numbers of thousands of digits
         raise InputError(
             Problem(f"{what} is not TOML", "valid TOML", str(error), str(path), "Correct the file.")

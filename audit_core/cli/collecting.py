@@ -24,7 +24,8 @@ def init(arguments: argparse.Namespace) -> Result:
     if problem := refused(target, "FOLDER"):
         raise InputError(problem)
     write(target, TEMPLATE)
-    text = f"Written: {target}\nNext: edit it, put the files it names beside it, then: snapshot-audit freeze {quote(str(target))}"
+    text = f"Written: {target}\nNext: edit it, put the files it names beside it, then: "
+    text += f"snapshot-audit freeze {quote(str(target))}"
     return {"protocol": str(target)}, text, 0
 
 

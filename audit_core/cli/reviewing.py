@@ -255,7 +255,8 @@ def signoff(arguments: argparse.Namespace) -> Result:
         arguments.out, read(store, newest), f"{DECISIONS[str(event.verdict)]}, by {event.reviewer}, {event.at}"
     )
     text += (
-        f"\nsha256 {digest}\nCheck it with: snapshot-audit verify-signoff {quote(str(arguments.out))} --study DIR --expect {digest}"
+        f"\nsha256 {digest}\nCheck it with: snapshot-audit verify-signoff {quote(str(arguments.out))} --study DIR "
+        f"--expect {digest}"
     )
     return {**(facts or {}), "sha256": digest, "decision": event.verdict}, text, code
 

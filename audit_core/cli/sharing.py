@@ -77,17 +77,11 @@ def bundle(arguments: argparse.Namespace) -> Result:
 
 def verify_bundle(arguments: argparse.Namespace) -> Result:
     """Check a bundle."""
-    from audit_core.codec import CodecError, parse
     from audit_core.share import carried
+    from audit_core.share.checks import read_proof
     from audit_core.share.checks import verify_bundle as run_checks
 
-    proof = None
-    if arguments.proof:
-        try:
-            proof = parse(arguments.proof.read_bytes())
-        except CodecError as error:
-            raise InputError(Problem("this is no proof", "a file that `prove` wrote", str(error), str(arguments.proof),
-                                     "Ask for it again."))  from None  # fmt: skip
+    proof = read_proof(arguments.proof) if arguments.proof else None
     with Progress("verify-bundle") as progress, _opened(arguments.bundle) as folder:
         checks = run_checks(folder, expect=arguments.expect, expect_lock=arguments.expect_lock, proof=proof,
                             installed=carried.files(), progress=progress.say)  # fmt: skip

@@ -29,7 +29,7 @@ CITED = {
 }
 """Names under which an excerpt's parts are found."""
 _NUMBER = re.compile(r"[+-]?\d+")
-_WHOLE = re.compile(r"\+?\d+(\.0+)?")
+_WHOLE = re.compile(r"\+?[0-9]+(\.0+)?")
 _TRUE, _FALSE = {"true", "1", "yes", "y"}, {"false", "0", "no", "n"}
 
 

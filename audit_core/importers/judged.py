@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-from audit_core import codec
 from audit_core.adapters import lexical
 from audit_core.errors import InputError, Problem
+from audit_core.files import RECORDS, lines
+from audit_core.importers.cells import text_of, whole_of
+from audit_core.importers.jsonl import decode
 from audit_core.model import Cell, Dossier, Judgment
 from audit_core.protocol import Judge
 from audit_core.study import Study, create_study
@@ -138,21 +141,28 @@ def _pairs(dossier: Dossier, known: Known) -> Iterator[tuple[int, int, int | Non
         yield i, j, known.get(pair, 1 if held[i].answer == held[j].answer else None)
 
 
+def _cell(value: Any) -> tuple[str, int]:
+    """State and repeat, read as an import reads them.
+
+    Raises:
+        ValueError: They are neither text nor number, or the repeat is no whole number.
+    """
+    if type(value) is not list or len(value) != 2 or not (state := text_of(value[0])):
+        raise ValueError
+    return state, whole_of(value[1])
+
+
 def _lines(path: Path) -> tuple[dict[str, Known], list[Problem]]:
     found: dict[str, Known] = {}
     faults: list[Problem] = []
-    if not path.is_file():
-        what = "something that is no regular file" if path.exists() else "nothing"
-        raise InputError(Problem("no such file", "a file of labels", what, str(path), "Check the path."))
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, line in lines(path, RECORDS, "a file of labels"):
         try:
-            record = codec.parse(line)
+            record = decode(line.decode())
             question, label = record["question_id"], {"same": 1, "different": 0}[record["label"]]
-            pair = frozenset((str(state), int(repeat)) for state, repeat in (record["first"], record["second"]))
+            pair = frozenset(map(_cell, (record["first"], record["second"])))
             if len(pair) != 2 or type(question) is not str or pair in found.get(question, {}):
                 raise ValueError
-        except (codec.CodecError, KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             expected = '{"question_id": …, "first": [state, repeat], "second": […], "label": "same" or "different"}'
             faults.append(Problem("a line is no label of a new pair", expected, line[:80].decode("utf-8", "replace"),
                                   f"{path}:{number}", "Correct the line; nothing was written."))  # fmt: skip

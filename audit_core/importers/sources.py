@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal, NamedTuple
 
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, Problem, StorageError
+from audit_core.files import instead, missing
 from audit_core.importers.values import scrub
 
 Format = Literal["csv", "jsonl", "parquet", "json", "zip", "run"]
@@ -123,9 +124,8 @@ def find(
     for path in paths:
         if path.is_dir():
             files += _inside(path, skipped, kind is None)
-        elif not path.is_file():
-            found = "something that is no regular file" if path.exists() else "nothing"
-            problems.append(Problem("no such file", "a readable file", found, str(path), "Check the path."))
+        elif found := instead(path):
+            problems.append(missing(path, found, "a readable file"))
         elif path.name.startswith("._"):
             skipped(path.name, "a hidden twin that archives made on a Mac hold")
         else:
@@ -150,10 +150,10 @@ def sidecar(path: Path) -> Source:
     """A file beside the answers: a TREC run, or JSON.
 
     Raises:
-        InputError: It is missing or empty.
+        InputError: It is missing, or no regular file.
     """
-    if not path.is_file():
-        raise InputError(Problem("no such file", "a TREC run or BEIR results", "nothing", str(path), "Check the path."))
+    if found := instead(path):
+        raise InputError(missing(path, found, "a TREC run or BEIR results"))
     try:
         stamp = _stamp(path)
         with path.open("rb") as stream:

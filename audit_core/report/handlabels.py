@@ -21,6 +21,7 @@ from audit_core.errors import InputError, NotMeasurableError, Problem
 from audit_core.estimators import judges, stream
 from audit_core.estimators.bounds import Settings
 from audit_core.estimators.catalogue import judge_estimates
+from audit_core.files import RECORDS, lines
 from audit_core.model import Dossier, Estimate, Judgment
 from audit_core.prompts import packet_order
 from audit_core.protocol import Judge
@@ -65,7 +66,7 @@ def read_sheet(path: Path, study: Study) -> Meanings:
     def fault(what: str, wanted: str, seen: object, number: int) -> None:
         faults.append(Problem(what, wanted, str(seen)[:80], f"{path}:{number}", "Correct the line; nothing was used."))
 
-    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+    for number, line in lines(path, RECORDS, "a filled sheet"):
         try:
             record = codec.parse(line)
         except codec.CodecError as error:

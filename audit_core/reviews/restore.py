@@ -58,13 +58,15 @@ def restore(copy: Path, path: Path, now: datetime, *, exact: bool = False) -> Re
     if not copy.is_file() or (path.exists() and copy.samefile(path)):
         raise InputError(Problem("no copy here", "a file that `reviews backup` made", "another", str(copy),
                                  "Name a file of the folder backups."))  # fmt: skip
+    action = "Name another file of the folder backups; nothing was changed."
     try:
         found = sound(copy)
     except StorageError as error:
-        raise InputError(error.problems) from None
+        (fault,) = error.problems
+        raise InputError(Problem("this copy is not sound", "a file as `reviews backup` made it",
+                                 fault.found or fault.what, str(copy), action)) from None  # fmt: skip
     if not found.events:
-        raise InputError(Problem("this copy holds nothing", "a copy with events", "none", str(copy),
-                                 "Name another file of the folder backups; nothing was changed."))  # fmt: skip
+        raise InputError(Problem("this copy holds nothing", "a copy with events", "none", str(copy), action))
     with told("the store cannot be replaced", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         workshop = path.parent / f".restore-{os.getpid()}"

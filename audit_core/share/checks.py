@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from audit_core import __version__, codec, ledger
-from audit_core.codec import CodecError, Record, check_fields, decode
+from audit_core.codec import CodecError, Record, check_fields, decode, parse
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
 from audit_core.estimators.groups import lacking
+from audit_core.files import SETTINGS, whole
 from audit_core.model import CheckResult
 from audit_core.protocol import Protocol
 from audit_core.results import compute, differences, measures_of
@@ -84,6 +85,22 @@ def verify_bundle(
     return [
         CheckResult(check, title, *checks.outcome[check]) for check, title in TITLES.items() if check in checks.outcome
     ]
+
+
+def read_proof(path: Path) -> Record:
+    """What a file says that reveals a single answer; B14 looks at it.
+
+    Raises:
+        InputError: It is no file with one JSON object.
+    """
+    what, action = "a file that `prove` wrote", "Ask for it again."
+    try:
+        proof = parse(whole(path, SETTINGS, what, action))
+        if type(proof) is not dict:
+            raise CodecError("no object")
+    except CodecError as error:
+        raise InputError(Problem("this is no proof", what, str(error), str(path), action)) from None
+    return proof
 
 
 class _Checks(Integrity):

@@ -32,14 +32,13 @@ def main(folder: Path, argv: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args(argv)
     sys.path.insert(0, str(folder / "verifier"))
-    from audit_core.codec import CodecError, parse
     from audit_core.errors import AuditError, visible
-    from audit_core.share.checks import verify_bundle
+    from audit_core.share.checks import read_proof, verify_bundle
 
     try:
-        proof = parse(arguments.proof.read_bytes()) if arguments.proof else None
+        proof = read_proof(arguments.proof) if arguments.proof else None
         checks = verify_bundle(folder, expect=arguments.expect, expect_lock=arguments.expect_lock, proof=proof)
-    except (AuditError, CodecError, OSError) as error:
+    except (AuditError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     failed = sum(check.result == "failed" for check in checks)

@@ -9,6 +9,7 @@ from pathlib import Path
 from audit_core.codec import CodecError, Field, check_fields, decode, encode
 from audit_core.codec.fields import is_hex
 from audit_core.errors import InputError, Problem, StorageError
+from audit_core.files import SETTINGS, whole
 from audit_core.locks import sync_folder
 
 _FIELDS: dict[str, Field] = {
@@ -29,10 +30,10 @@ def read(path: Path, study: str) -> bytes:
     Raises:
         InputError: No key file, or that of another study.
     """
+    action = "Name the file that `bundle` wrote beside the bundle."
     try:
-        record = check_fields(decode(path.read_bytes().removesuffix(b"\n")), _FIELDS, "key file")
-    except (CodecError, OSError) as error:
-        action = "Name the file that `bundle` wrote beside the bundle."
+        record = check_fields(decode(whole(path, SETTINGS, "a key", action).removesuffix(b"\n")), _FIELDS, "key file")
+    except CodecError as error:
         raise InputError(Problem("this is no key file", "a key", str(error), str(path), action)) from None
     if record["study"] != study:
         raise InputError(Problem("this is the key of another study", f"{study[:12]}…", f"{record['study'][:12]}…",

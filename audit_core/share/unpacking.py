@@ -5,14 +5,15 @@ from __future__ import annotations
 import stat
 import zipfile
 import zlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from audit_core.errors import InputError, Problem
-from audit_core.share.layout import MEMBER
+from audit_core.share.layout import MANIFEST, MEMBER
 
 FREE_BYTES, MOST_EXPANSION = 256 << 20, 50
 """An archive may unpack to 256 MiB, or to 50 times its own size if that is more."""
 MOST_MEMBERS = 1000
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BLOCK = 1 << 20
 
 
@@ -37,11 +38,11 @@ def unpack(file: Path, folder: Path) -> Path:
                 left -= _extract(archive, member, folder, left)
                 if left < 0:
                     raise _refused(file, "the archive unpacks to too much", "the size of a bundle", "more")
-    except NotImplementedError as error:
-        raise _refused(file, "the archive cannot be unpacked", "deflate or no compression", str(error)) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError) as error:
         raise _refused(file, "damaged archive", "a bundle as zip", str(error)) from None
     (name,) = {member.filename.partition("/")[0] for member in members}
+    if not (folder / name / MANIFEST).is_file():
+        raise _refused(file, "the archive is no bundle", f"{name}/{MANIFEST} in it", "none")
     return folder / name
 
 
@@ -50,7 +51,7 @@ def _checked(file: Path, infos: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     if len(infos) > MOST_MEMBERS:
         raise _refused(file, "too many files in the archive", f"at most {MOST_MEMBERS:,}", f"{len(infos):,}")
     seen: set[str] = set()
-    found = []
+    found, size = [], file.stat().st_size
     for info in infos:
         kind = stat.S_IFMT(info.external_attr >> 16)
         name = info.filename.removesuffix("/")
@@ -62,11 +63,17 @@ def _checked(file: Path, infos: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
             raise _refused(file, "something that is no plain file", "files only", name[:80])
         if info.flag_bits & 1:
             raise _refused(file, "an encrypted file", "plain files", name[:80])
+        if info.compress_type not in _COMPRESSIONS:
+            raise _refused(file, "another compression", "deflate or none", f"{info.compress_type} of {name[:80]}")
+        if not 0 <= info.header_offset < size:
+            raise _refused(file, "damaged archive", "every file inside it", name[:80])
         if name.casefold() in seen or "/" not in name:
             raise _refused(file, "a file twice, or outside the bundle's folder", "one folder", name[:80])
         seen.add(name.casefold())
         found.append(info)
-    if len({name.partition("/")[0] for name in seen}) != 1:
+    if within := seen & {str(above) for name in seen for above in PurePosixPath(name).parents}:
+        raise _refused(file, "a file and a folder of one name", "one of them", min(within)[:80])
+    if len({info.filename.partition("/")[0] for info in found}) != 1:
         raise _refused(file, "the archive is no bundle", "one folder with files", f"{len(found)} files")
     return found
 

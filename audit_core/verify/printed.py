@@ -14,6 +14,7 @@ from audit_core.codec import Record
 from audit_core.deciding import Audited, reported
 from audit_core.digests import sha256
 from audit_core.errors import AuditError, InputError, Problem
+from audit_core.files import whole
 from audit_core.model import CheckOutcome, CheckResult, Dossier
 from audit_core.printed import Asked, Levels, Passage, Source, levels_of, say, withheld
 from audit_core.results import arrays_of, as_row, complete, decided_at
@@ -23,6 +24,7 @@ from audit_core.verify.drawn import of_figure
 from audit_core.verify.page import Found, read_page
 
 LARGEST = 64 << 20
+_REPORT, _ACTION = "an HTML file that snapshot-audit report wrote", "Name the HTML file, not the PDF."
 SEAL = re.compile(rb"<!-- sha256 ([0-9a-f]{64}) -->\n?\Z")
 TITLES = {
     "R01": "The report is about this study as it is locked here",
@@ -95,23 +97,16 @@ def carried_by(report: Path) -> tuple[Record, Record]:
 
 
 def _read(path: Path) -> bytes:
+    data = whole(path, LARGEST, _REPORT, _ACTION)
     try:
-        if path.exists() and not path.is_file():
-            raise InputError(_no_report("a folder or a device", path))
-        if path.stat().st_size > LARGEST:
-            raise InputError(_no_report(f"more than {LARGEST >> 20} MiB", path))
-        data = path.read_bytes()
         data.decode("utf-8")
-    except OSError as error:
-        raise InputError(_no_report(str(error.strerror), path)) from None
     except UnicodeDecodeError:
         raise InputError(_no_report("bytes that are not UTF-8", path)) from None
     return data
 
 
 def _no_report(found: str, path: Path) -> Problem:
-    return Problem("this is not a report", "an HTML file that snapshot-audit report wrote", found, str(path),
-                   "Name the HTML file, not the PDF.")  # fmt: skip
+    return Problem("this is not a report", _REPORT, found, str(path), _ACTION)
 
 
 def _island(found: Found, name: str, path: Path) -> Record:

@@ -11,6 +11,7 @@ from audit_core import explore
 from audit_core.codec import CodecError, Record, decode
 from audit_core.digests import sha256, sha256_file
 from audit_core.errors import AuditError, InputError, Problem
+from audit_core.files import RECORDS, whole
 from audit_core.locks import GATES
 from audit_core.model import CheckOutcome, CheckResult
 from audit_core.results import arrays_of, as_row, from_record
@@ -19,7 +20,6 @@ from audit_core.reviews.events import DECISIONS, VERDICTS, Event, intact
 from audit_core.study import RESULTS, Study
 from audit_core.tensors import Answers
 
-LARGEST = 1 << 30
 TITLES = {
     "S01": "The file is a sign-off: known lines in their order, in canonical form",
     "S02": "Each line names the line before it",
@@ -50,10 +50,7 @@ def verify_signoff(path: Path, *, study: Path | None = None, expect: str | None 
         InputError: There is no such file, or no such study.
         GateError: The study's chain of locks is damaged.
     """
-    if not path.is_file() or path.stat().st_size > LARGEST:
-        raise InputError(Problem("no sign-off here", f"a file of at most {LARGEST:,} bytes", "none", str(path),
-                                 "Name a file that Summary or `reviews signoff` gave."))  # fmt: skip
-    verifier = _Verifier(path.read_bytes())
+    verifier = _Verifier(whole(path, RECORDS, "a sign-off", "Name a file that Summary or `reviews signoff` gave."))
     verifier.own()
     verifier.against(Study(study) if study else None)
     verifier.kept(expect)

@@ -17,6 +17,7 @@ from audit_core.errors import InputError
 from audit_core.report import handlabels
 from audit_core.study import Study
 from tests.support.collecting import prepare
+from tests.support.files import NOT_READ, not_read
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -97,6 +98,22 @@ def test_two_readers_are_compared_with_the_judge_and_with_each_other(study: Stud
     assert names == [("judge", "reader-1"), ("judge", "reader-2"), ("reader-1", "reader-2")]
     assert found.compared[0].confusion == found.compared[1].confusion
     assert found.compared[2].everything.kappa == found.compared[2].different.kappa == 1
+
+
+def test_a_byte_order_mark_and_blank_lines_say_nothing(study: Study, tmp_path: Path) -> None:
+    path = filled(study, tmp_path / "s", by_length)
+    plain = handlabels.read_sheet(path, study)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n\r\n"))
+    assert handlabels.read_sheet(path, study) == plain
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_a_sheet_that_may_not_be_read_is_refused(
+    study: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    told = not_read(tmp_path / "it", what)
+    assert main(["check-judge", str(study.path), str(tmp_path / "it")]) == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

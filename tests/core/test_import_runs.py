@@ -11,6 +11,7 @@ from audit_core.cli import main
 from audit_core.errors import InputError
 from audit_core.study import Study
 from audit_core.verify import verify
+from tests.support.files import NOT_READ, not_read
 from tests.support.made_logs import phoenix_records, taken, write
 from tests.support.tables import dossiers, imported, problems, rows, write_csv, write_text
 
@@ -86,6 +87,11 @@ def test_unknown_states_and_evidence_from_two_places(tmp_path: Path) -> None:
         imported(tmp_path, write_csv(tmp_path / "t.csv", table), runs=(("A", file),))
     with pytest.raises(InputError, match="no such state"):
         imported(tmp_path, write_csv(tmp_path / "u.csv", rows(2)), runs=(("C", file),))
+    for what, told in NOT_READ.items():
+        if told == "no regular file":
+            not_read(tmp_path / what, what)
+            with pytest.raises(InputError, match=told):
+                imported(tmp_path, write_csv(tmp_path / "v.csv", rows(2)), runs=(("A", tmp_path / what),))
     with pytest.raises(InputError, match="no such file"):
         imported(tmp_path, write_csv(tmp_path / "v.csv", rows(2)), runs=(("A", tmp_path / "none.run"),))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from itertools import combinations
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from audit_core.importers.table import import_table
 from audit_core.readmodel import read
 from audit_core.study import Study
 from audit_core.verify import verify
+from tests.support.files import NOT_READ, not_read
 from tests.support.logs import promptfoo
 from tests.support.service import Scripted, Seen, Service
 
@@ -93,14 +93,43 @@ def test_labels_of_a_file_are_marked_as_not_blind(
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("make", [lambda path: None, Path.mkdir, os.mkfifo])
-def test_labels_that_are_no_file_are_not_waited_for(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], make
+@pytest.mark.parametrize("option", ["--labels", "--settings"])
+@pytest.mark.parametrize("what", NOT_READ)
+def test_what_may_not_be_read_is_neither_waited_for_nor_read(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, option: str
 ) -> None:
+    told = not_read(tmp_path / "it", what)
+    assert main(["judge", str(source), "--study", str(tmp_path / "j"), option, str(tmp_path / "it")]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cell", ['["may",1.9]', '["may",true]', '["may","1.5"]', '["may","0_1"]', '["may","\u0661"]',
+                                  '["may","-1"]', '["may",-1]', '["may",null]', '[null,1]', '[true,1]', '[["may"],1]',
+                                  '"m1"', '["may",1,1]', '{"may":0,"1":0}'])  # fmt: skip
+def test_a_cell_is_text_and_a_whole_number(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    question = [question.question_id for question in Study(source).questions()][-1]
     labels = tmp_path / "labels.jsonl"
-    make(labels)
+    labels.write_text(
+        f'{{"question_id": {json.dumps(question)}, "first": {cell}, "second": ["june", 1], "label": "same"}}\n'
+    )
     assert main(["judge", str(source), "--study", str(tmp_path / "j"), "--labels", str(labels)]) == 2
-    assert "no such file: expected a file of labels" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "a line is no label of a new pair" in told
+    assert "labels.jsonl:1" in told
+
+
+def test_labels_may_have_blank_lines_and_repeats_as_text(source: Path, tmp_path: Path) -> None:
+    question = [question.question_id for question in Study(source).questions()][-1]
+    cells = [("may", "1"), ("may", 2), ("june", "1"), ("june", 2)]
+    lines = [json.dumps({"question_id": question, "first": a, "second": b, "label": "same"})
+             for a, b in combinations(cells, 2)]  # fmt: skip
+    (tmp_path / "labels.jsonl").write_text("\ufeff\r\n" + "\r\n\n".join(lines) + "\n \n\n", encoding="utf-8")
+    command = ["judge", str(source), "--study", str(tmp_path / "j"), "--labels", str(tmp_path / "labels.jsonl")]
+    assert main(command) == 0
+    *_, last = Study(tmp_path / "j").dossiers()
+    assert [label for *_, label in last.judgments["primary"].labels] == [1] * 6
 
 
 @pytest.mark.parametrize(

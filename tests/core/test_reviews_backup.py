@@ -146,7 +146,9 @@ def test_both_media_damaged_keep_what_is_whole(store: ReviewStore) -> None:
     assert ReviewStore(store.path).fold().last == 8
 
 
-@pytest.mark.parametrize("damage", ["pages", "chain", "newer", "foreign", "unversioned", "empty", "missing", "itself"])
+@pytest.mark.parametrize(
+    "damage", ["pages", "chain", "no database", "newer", "foreign", "unversioned", "empty", "missing", "itself"]
+)
 def test_a_copy_that_is_not_sound_changes_nothing(store: ReviewStore, tmp_path: Path, damage: str) -> None:
     copy = backup(store.path, NOW).path
     if damage == "pages":
@@ -157,6 +159,8 @@ def test_a_copy_that_is_not_sound_changes_nothing(store: ReviewStore, tmp_path: 
         with sqlite3.connect(copy) as connection:
             connection.execute("DROP TRIGGER verdict_event_no_update")
             connection.execute("UPDATE verdict_event SET note = 'x' WHERE id = 2")
+    elif damage == "no database":
+        copy.write_bytes(b"\xff" * 9000)
     elif damage == "newer":
         with sqlite3.connect(copy) as connection:
             connection.execute("PRAGMA user_version=99")
@@ -177,8 +181,9 @@ def test_a_copy_that_is_not_sound_changes_nothing(store: ReviewStore, tmp_path: 
         copy = store.path
     before = store.path.read_bytes(), store.journal.path.read_bytes()
     for exact in (False, True):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match="copy") as caught:
             restore(copy, store.path, NOW, exact=exact)
+        assert "store is damaged" not in str(caught.value)
     assert (store.path.read_bytes(), store.journal.path.read_bytes()) == before
     assert not [file for file in store.path.parent.iterdir() if "replaced" in file.name or "restore" in file.name]
 

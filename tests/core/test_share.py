@@ -488,10 +488,28 @@ def test_the_entry_refuses_network_and_programs() -> None:
     entry.refuse("open", ())
 
 
-def archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+def archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes], by: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", by) as made:
         for name, data in members:
             made.writestr(name, data)
+    return path
+
+
+def damaged(path: Path) -> Path:
+    """With other bytes where the first member's content is."""
+    data = bytearray(path.read_bytes())
+    for place in range(34, 44):
+        data[place] ^= 0x5A
+    path.write_bytes(data)
+    return path
+
+
+def moved(path: Path) -> Path:
+    """With a directory that says it stands later than it does, which moves every member before the beginning."""
+    data = bytearray(path.read_bytes())
+    place = data.rindex(b"PK\x05\x06") + 16
+    data[place : place + 4] = (int.from_bytes(data[place : place + 4], "little") + 50).to_bytes(4, "little")
+    path.write_bytes(data)
     return path
 
 
@@ -515,6 +533,16 @@ HOSTILE: dict[str, Callable[[Path], Path]] = {
     "too many files": lambda p: archive(p, *((f"b/{n}", b"") for n in range(1001))),
     "a bomb": lambda p: archive(p, *((f"b/{n}", b"\0" * (FREE_BYTES // 4)) for n in range(5))),
     "no archive": lambda p: (p.write_bytes(b"PK nothing"), p)[1],
+    "a name for a file and a folder": lambda p: archive(p, ("b/manifest.json", b"1"), ("b/manifest.json/x", b"2")),
+    "a folder, then a file of its name": lambda p: archive(p, ("b/X/x", b"1"), ("b/x", b"2")),
+    "two folders but for the case": lambda p: archive(p, ("b/x", b"1"), ("B/y", b"2")),
+    "bzip2": lambda p: archive(p, ("b/manifest.json", b"1" * 99), by=zipfile.ZIP_BZIP2),
+    "LZMA": lambda p: archive(p, ("b/manifest.json", b"1" * 99), by=zipfile.ZIP_LZMA),
+    "damaged bzip2": lambda p: damaged(archive(p, ("b/x", b"1" * 99), by=zipfile.ZIP_BZIP2)),
+    "damaged LZMA": lambda p: damaged(archive(p, ("b/x", b"1" * 99), by=zipfile.ZIP_LZMA)),
+    "damaged deflate": lambda p: damaged(archive(p, ("b/x", b"1" * 99))),
+    "a file that begins before the archive": lambda p: moved(archive(p, ("b/x", b"1"))),
+    "no manifest": lambda p: archive(p, ("b/x", b"1")),
     "half an archive": lambda p: (archive(p, ("b/x", b"1" * 99)), p.write_bytes(p.read_bytes()[:60]), p)[2],
 }
 
@@ -524,8 +552,9 @@ def test_hostile_archives_are_refused_and_write_nothing_outside(what: str, tmp_p
     folder = tmp_path / "inner" / "folder"
     folder.mkdir(parents=True)
     file = HOSTILE[what](tmp_path / "b.zip")
-    with pytest.raises(InputError, match="nothing of it was run"):
+    with pytest.raises(InputError, match="nothing of it was run") as caught:
         unpack(file, folder)
+    assert str(file) in str(caught.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.zip", "inner"]
     assert [path.name for path in (tmp_path / "inner").iterdir()] == ["folder"]
 

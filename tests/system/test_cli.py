@@ -13,6 +13,7 @@ import pytest
 
 from audit_core.cli import main
 from audit_core.study import CELLS
+from tests.support.files import NOT_READ, not_read
 from tests.support.simulator import StudySimulator
 
 
@@ -338,3 +339,16 @@ def test_nothing_is_written_into_a_locked_study(
     assert main([part.replace("STUDY", str(study)) for part in command]) == 2
     assert "a locked study takes no more files" in capsys.readouterr().err
     assert sorted(study.rglob("*")) == before
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_a_protocol_or_report_that_may_not_be_read_is_refused(
+    what: str, studies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = not_read(tmp_path / "it", what)
+    for command in (
+        ["freeze", str(tmp_path / "it"), "--study", str(tmp_path / "s")],
+        ["verify", str(studies / "v4pro-100"), "--claims", str(tmp_path / "it")],
+    ):
+        assert main(command) == 2
+        assert told in capsys.readouterr().err

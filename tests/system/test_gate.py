@@ -106,7 +106,7 @@ def test_a_device_is_not_replaced_by_a_file(studies: Path, tmp_path: Path, capsy
         code, facts = run(capsys, studies / "few", option, pipe)
         assert (code, facts["errors"][0]["what"]) == (2, "a device has this name")
     code, facts = run(capsys, studies / "few", "--rule", pipe)
-    assert (code, facts["errors"][0]["what"]) == (2, "the rule cannot be read")
+    assert (code, facts["errors"][0]["what"]) == (2, "no regular file")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 

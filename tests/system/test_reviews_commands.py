@@ -20,6 +20,7 @@ from audit_core.reviews.proofs import FOLDER
 from audit_core.reviews.signoff import Wish, sign
 from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person
+from tests.support.files import NOT_READ, not_read
 from tests.support.signing import AT, give, screens
 
 
@@ -283,7 +284,14 @@ def test_an_emptied_store_beside_its_verdicts_is_not_taken_for_one_without(desk,
 
 
 def test_changed_bytes_inside_a_text_are_a_damaged_store(desk, capsys) -> None:
-    desk.path.write_bytes(desk.path.read_bytes().replace(b"stale document", b"stale\xff\xfe\"ocumen"))
+    desk.path.write_bytes(desk.path.read_bytes().replace(b"stale document", b'stale\xff\xfe"ocumen'))
     for arguments in (("export", "help-centre", "--format", "events", "--out", desk.path.with_name("e")), ("backup",)):
         code, facts = run(capsys, "reviews", *arguments, "--reviews", desk.path)
         assert (code, facts["errors"][0]["what"]) == (3, "the verdict store is damaged")
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_a_signoff_that_may_not_be_read_is_refused_with_its_reason(tmp_path: Path, capsys, what: str) -> None:
+    told = not_read(tmp_path / "it", what)
+    code, facts = run(capsys, "verify-signoff", tmp_path / "it")
+    assert (code, told in facts["errors"][0]["what"]) == (2, True), facts

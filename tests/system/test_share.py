@@ -17,6 +17,7 @@ from audit_core.cli import main
 from audit_core.results import estimate_study
 from audit_core.study import CELLS
 from tests.support import bundles
+from tests.support.files import NOT_READ, not_read
 from tests.support.ruled import BOTH
 from tests.support.simulator import CREATED, StudySimulator
 
@@ -130,9 +131,36 @@ def test_the_way_of_a_bundle(tmp_path: Path, capsys) -> None:
     assert run(capsys, "bundle", "help-centre", "--out", tmp_path / "hc.zip")[0] == 2
     assert run(capsys, "bundle", "help-centre", "--out", tmp_path / "hc.tar")[0] == 2
     assert run(capsys, "bundle", "help-centre")[0] == 2
-    (tmp_path / "proof.txt").write_text("no proof")
-    assert run(capsys, "verify-bundle", tmp_path / "hc.zip", "--proof", tmp_path / "proof.txt")[0] == 2
+    for text in ("no proof", "null", "[]"):
+        (tmp_path / "proof.txt").write_text(text)
+        assert run(capsys, "verify-bundle", tmp_path / "hc.zip", "--proof", tmp_path / "proof.txt")[0] == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hc-key.json", "hc.zip", "proof.json", "proof.txt"]
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_a_key_or_proof_that_may_not_be_read_is_refused(what: str, alone: Path, tmp_path: Path, capsys) -> None:
+    it, folder = tmp_path / "it", tmp_path / "b"
+    assert run(capsys, "bundle", "v4pro-100", "--dir", folder)[0] == 0
+    told = not_read(it, what)
+    commands: list[tuple[object, ...]] = [
+        ("verify-bundle", folder, "--proof", it),
+        ("prove", "v4pro-100", "q", "n0", "1", "--key", it, "--out", tmp_path / "p"),
+    ]
+    if it.exists():
+        commands.append(("bundle", "v4pro-100", "--dir", tmp_path / "c", "--key", it))
+    for command in commands:
+        code, facts = run(capsys, *command)
+        assert (code, told in facts["errors"][0]["what"]) == (2, True), facts
+    entry = [str(alone), "-I", str(folder / "verify.py"), "--proof", str(it)]
+    done = subprocess.run(entry, capture_output=True, text=True, env=clean(), timeout=60)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+def test_an_archive_without_manifest_is_named_not_where_it_was_unpacked(tmp_path: Path, capsys) -> None:
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.writestr("b/x", b"1")
+    code, facts = run(capsys, "verify-bundle", tmp_path / "b.zip")
+    assert (code, facts["errors"][0]["where"]) == (2, str(tmp_path / "b.zip"))
 
 
 def test_a_study_that_fails_its_checks_is_not_bundled(tmp_path: Path, capsys, studies: Path) -> None:
