@@ -251,7 +251,7 @@ def test_corrupt_database(store: ReviewStore, damage: str) -> None:
         content[4096:] = random.Random(7).randbytes(len(content) - 4096)
     store.path.write_bytes(content)
     again = ReviewStore(store.path)
-    with pytest.raises(StorageError, match="Move it aside"):
+    with pytest.raises(StorageError, match="ove it aside"):
         again.append(entry("late"))
     with pytest.raises(StorageError):
         again.fold()

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from audit_core import bundled
-from audit_core.deciding import audited, desk, release_outcome
+from audit_core.deciding import TITLES, audited, desk, release_outcome
 from audit_core.errors import InputError
 from audit_core.numerals import points
 from audit_core.printed import withheld
@@ -316,6 +316,8 @@ def test_the_release_rule_comes_out_as_the_gate_says(how, word, outcome, redacte
     for number, condition in enumerate(made.conditions):
         shown = said["release", number, "sentence"]
         assert shown == condition.sentence or (redacted and word == "conditions" and condition.name == "signoff")
+        assert f">{TITLES[condition.name]}</t" in page
+    assert ("Do not release by the rule: it is not met." in page) == (outcome == "not met")
     assert ("Remove shard" in page) == (word == "conditions" and not redacted)
     forged = page.replace('"verdict":"both_acceptable"', '"impact":"high","verdict":"regression"', 1)
     assert {"R03", "R06"} & set(report.failed(resealed(forged.encode())))
