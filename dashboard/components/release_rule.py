@@ -96,8 +96,8 @@ def _draw(found: ReleaseOutcome, veiled: Condition | None) -> None:
         + display.grid(("outcome", "condition", "what was found"), rows)
     )
     display.note(
-        "The command <code>snapshot-audit gate</code> decides the same way from these verdicts: exit code 0 met, 1 not met, "
-        "4 cannot be decided, also where it finds no verdicts to read."
+        "The command <code>snapshot-audit gate</code> decides the same way from these verdicts: exit code 0 met, "
+        "1 not met, 4 cannot be decided, also where it finds no verdicts to read."
     )
 
 
