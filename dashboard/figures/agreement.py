@@ -18,6 +18,7 @@ class Dot:
         role: ``old``, ``new``, ``noise`` or ``ink``: which colour.
         text: The number as people read it.
         name: What a click means.
+        beside: What stands beside the axis, as markup, where that is not the beginning of the label.
     """
 
     label: str
@@ -27,6 +28,7 @@ class Dot:
     role: str
     text: str
     name: str = ""
+    beside: str = ""
 
 
 def colour(role: str, palette: Palette) -> str:
@@ -34,7 +36,9 @@ def colour(role: str, palette: Palette) -> str:
     return {"old": palette.old, "new": palette.new, "noise": palette.neutral}.get(role, palette.ink)
 
 
-def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool = False) -> go.Figure:
+def dots(
+    rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool = False, dense: bool = False
+) -> go.Figure:
     """Values with two-sided intervals, one line each, labelled in words.
 
     Args:
@@ -42,6 +46,7 @@ def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool =
         palette: Colours.
         unit: Suffix of the axis.
         zero: Whether the axis must include zero (differences) or may start near the data (agreement).
+        dense: Whether lines stand as close as lines of text, each value beside its label instead of over its mark.
     """
     lines = [
         {
@@ -76,18 +81,22 @@ def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool =
     }
     return drawn(
         palette,
-        70 + 40 * len(rows),
+        70 + (22 if dense else 40) * len(rows),
         [dotted],
         x={"range": [low - pad, high + pad if zero else min(high + pad, 101)], "ticksuffix": unit},
         y={
             "tickvals": list(range(len(rows))),
-            "ticktext": [short(row.label) + "  " for row in rows],
+            "ticktext": [
+                (row.beside or short(row.label)) + (f"  <b>{plain(row.text)}</b>  " if dense else "  ") for row in rows
+            ],
             "showgrid": False,
             "range": [len(rows) - 0.5, -0.75],
             "tickfont": {"color": palette.ink, "size": 13.5},
         },
         shapes=lines,
-        annotations=[{"x": row.value, "y": i, "text": plain(row.text), "yshift": 15} for i, row in enumerate(rows)],
+        annotations=[
+            {"x": row.value, "y": i, "text": plain(row.text), "yshift": 15} for i, row in enumerate(rows) if not dense
+        ],
     )
 
 

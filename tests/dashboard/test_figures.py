@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from dashboard.figures import agreement, contrast, flow, noise, overlap
-from dashboard.figures.palette import DARK, LIGHT, mixed, plain, readable
+from dashboard.figures.palette import DARK, LIGHT, middle, mixed, plain, readable
 from dashboard.figures.palette import contrast as ratio
 
 EVIL = "<b>x</b><a href='https://evil.example'>y</a>"
@@ -105,3 +105,18 @@ def test_figures_import_neither_streamlit_nor_a_database():
         "sys.exit(any(name in sys.modules for name in ('streamlit', 'sqlite3', 'sqlite_utils')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_names_of_many_states_keep_both_ends():
+    names = [f"snapshot 07 of the help centre, chunks of 512/{n}" for n in (64, 65)]
+    assert [middle(name, 18) for name in names] == ["snapshot …f 512/64", "snapshot …f 512/65"]
+    assert middle("<b>", 12) == "&lt;b&gt;"
+
+
+def test_many_steps_stand_as_close_as_text_and_say_their_number():
+    rows = [agreement.Dot("a" * 60, n, None, None, "new", f"+{n} pp", str(n), f"{n}. a → b") for n in range(11)]
+    roomy, dense = agreement.dots(rows, LIGHT, zero=True), agreement.dots(rows, LIGHT, zero=True, dense=True)
+    assert dense.layout.height < 330 < roomy.layout.height
+    assert dense.layout.yaxis.ticktext[3] == "3. a → b  <b>+3 pp</b>  "
+    assert not dense.layout.annotations
+    assert dense.data[0].text[3] == "a" * 60
