@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Mark, Palette, drawn, mixed, plain, readable, short, steady
+from dashboard.figures.palette import MANY, Mark, Palette, drawn, middle, mixed, plain, readable, short, steady
+
+TOLD = 6
+"""States up to which the cells of a matrix are wide enough for their numbers; with more, pointing at one tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,11 @@ def dots(
         low, high = min(low, 0), max(high, 0)
         lines.append(_vertical(0, {"color": palette.muted, "width": 1}))
     pad = max((high - low) * 0.12, 1)
+    right = high + pad if zero else min(high + pad, 101)
+    ticks: Mark = {}
+    if not zero and right > 100 and right - low + pad <= 14:  # room for the mark at 100, and no tick beyond it
+        step = 1 if right - low + pad <= 7 else 2
+        ticks = {"tickvals": list(range(100, math.floor(low - pad), -step))}
     dotted = {
         "type": "scatter",
         "mode": "markers",
@@ -83,7 +92,7 @@ def dots(
         palette,
         70 + (22 if dense else 40) * len(rows),
         [dotted],
-        x={"range": [low - pad, high + pad if zero else min(high + pad, 101)], "ticksuffix": unit},
+        x={"range": [low - pad, right], "ticksuffix": unit, **ticks},
         y={
             "tickvals": list(range(len(rows))),
             "ticktext": [
@@ -118,8 +127,9 @@ class Tile:
 def matrix(tiles: Sequence[Tile], states: Sequence[str], palette: Palette) -> go.Figure:
     """States against states; the diagonal is agreement between repeats of one state.
 
-    A heat map sends no clicks, so invisible squares over its cells do.
+    A heat map sends no clicks, so invisible squares over its cells do. Many states are numbered, and named at the rows.
     """
+    many, told = len(states) > MANY, len(states) <= TOLD
     place = {state: number for number, state in enumerate(states)}
     values: list[list[float | None]] = [[None] * len(states) for _ in states]
     for tile in tiles:
@@ -149,20 +159,19 @@ def matrix(tiles: Sequence[Tile], states: Sequence[str], palette: Palette) -> go
         share = 0 if tile.value is None else (tile.value - floor) / (100 - floor or 1)
         return palette.ink if tile.value is None else readable(mixed(palette.low, palette.high, share), palette)
 
-    axis = {
-        "tickvals": list(range(len(states))),
-        "ticktext": [short(state, 14) for state in states],
-        "showgrid": False,
-        "tickfont": {"color": palette.ink, "size": 13.5},
-    }
+    numbers = [str(number) for number in range(1, len(states) + 1)]
+    names = [f"{n}  {middle(s, 18)}" if many else short(s, 14) for n, s in zip(numbers, states, strict=True)]
+    axis = {"tickvals": list(range(len(states))), "showgrid": False, "tickfont": {"color": palette.ink, "size": 13.5}}
     return drawn(
         palette,
-        96 + max(58 * len(states), 120),
+        96 + max((58 if told else 34) * len(states), 120),
         [heat, clicks],
-        x={**axis, "range": [-0.5, len(states) - 0.5], "side": "top"},
-        y={**axis, "range": [len(states) - 0.5, -0.5]},
+        x={**axis, "ticktext": numbers if many else names, "range": [-0.5, len(states) - 0.5], "side": "top"},
+        y={**axis, "ticktext": names, "range": [len(states) - 0.5, -0.5]},
         annotations=[
-            {"x": place[t.column], "y": place[t.row], "text": plain(t.text), "font": {"color": ink(t), "size": 14}}
+            {"x": place[t.column], "y": place[t.row], "text": plain(t.text)}
+            | {"font": {"color": ink(t), "size": 11 if many else 14}}
             for t in tiles
+            if told
         ],
     )

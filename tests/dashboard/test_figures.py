@@ -120,3 +120,26 @@ def test_many_steps_stand_as_close_as_text_and_say_their_number():
     assert dense.layout.yaxis.ticktext[3] == "3. a → b  <b>+3 pp</b>  "
     assert not dense.layout.annotations
     assert dense.data[0].text[3] == "a" * 60
+
+
+@pytest.mark.parametrize(("states", "texts"), [(4, 16), (6, 36), (12, 0)])
+def test_many_states_are_numbered_above_and_named_at_the_rows(states, texts):
+    names = [f"snapshot of the help centre {n:02}" for n in range(states)]
+    tiles = [agreement.Tile(r, c, 50.0, "50.0%°", f"{r}-{c}") for r in names for c in names]
+    figure = agreement.matrix(tiles, names, LIGHT)
+    above, beside = figure.layout.xaxis.ticktext, figure.layout.yaxis.ticktext
+    assert len(figure.layout.annotations) == texts
+    if states == 4:
+        assert above == beside == ("snapshot of t…",) * 4
+    else:
+        assert above[:2] == ("1", "2")
+        assert beside[1] == "2  snapshot …entre 01"
+    assert figure.data[1].text[1] == "snapshot of the help centre 00 against snapshot of the help centre 01: 50.0%°"
+
+
+@pytest.mark.parametrize("low", [88, 95, 98, 99.8])
+def test_an_axis_of_agreement_ends_at_100(low):
+    rows = [agreement.Dot("a", 99.9, low, 100, "old", "99.9%")]
+    axis = agreement.dots(rows, LIGHT).layout.xaxis
+    assert max(axis.tickvals or [100]) == 100
+    assert (axis.tickvals is None) == (low == 88)
