@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from dashboard.comparison import Comparison
 from dashboard.figures.agreement import Dot
+from dashboard.figures.palette import MANY, middle
 from dashboard.numbers import count, exact, plural, points
 from dashboard.selection import KERNELS
 
@@ -39,5 +40,8 @@ def dots(comparison: Comparison, names: list[str], kernel: str) -> list[Dot]:
         if value is None:
             continue
         low, high = (None if row[end] is None else row[end] * 100 for end in ("low", "high"))
-        found.append(Dot(f"{old} → {new}", float(value * 100), low, high, "new", points(value), str(index)))
+        ends = (f"\u2068{middle(name, 12)}\u2069" for name in (old, new))  # isolated, as names may run from the right
+        beside = f"{index + 1}. {' → '.join(ends)}" if len(names) > MANY else ""
+        label, drawn = f"{old} → {new}", float(value * 100)
+        found.append(Dot(label, drawn, low, high, "new", points(value), str(index), beside))
     return found

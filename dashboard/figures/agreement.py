@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Mark, Palette, drawn, mixed, plain, readable, short, steady
+from dashboard.figures.palette import MANY, Mark, Palette, drawn, middle, mixed, plain, readable, short, steady
+
+TOLD = 6
+"""States up to which the cells of a matrix are wide enough for their numbers; with more, pointing at one tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,7 @@ class Dot:
         role: ``old``, ``new``, ``noise`` or ``ink``: which colour.
         text: The number as people read it.
         name: What a click means.
+        beside: What stands beside the axis, as markup, where that is not the beginning of the label.
     """
 
     label: str
@@ -27,6 +32,7 @@ class Dot:
     role: str
     text: str
     name: str = ""
+    beside: str = ""
 
 
 def colour(role: str, palette: Palette) -> str:
@@ -34,7 +40,9 @@ def colour(role: str, palette: Palette) -> str:
     return {"old": palette.old, "new": palette.new, "noise": palette.neutral}.get(role, palette.ink)
 
 
-def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool = False) -> go.Figure:
+def dots(
+    rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool = False, dense: bool = False
+) -> go.Figure:
     """Values with two-sided intervals, one line each, labelled in words.
 
     Args:
@@ -42,6 +50,7 @@ def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool =
         palette: Colours.
         unit: Suffix of the axis.
         zero: Whether the axis must include zero (differences) or may start near the data (agreement).
+        dense: Whether lines stand as close as lines of text, each value beside its label instead of over its mark.
     """
     lines = [
         {
@@ -59,6 +68,11 @@ def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool =
         low, high = min(low, 0), max(high, 0)
         lines.append(_vertical(0, {"color": palette.muted, "width": 1}))
     pad = max((high - low) * 0.12, 1)
+    right = high + pad if zero else min(high + pad, 101)
+    ticks: Mark = {}
+    if not zero and right > 100 and right - low + pad <= 14:  # room for the mark at 100, and no tick beyond it
+        step = 1 if right - low + pad <= 7 else 2
+        ticks = {"tickvals": list(range(100, math.floor(low - pad), -step))}
     dotted = {
         "type": "scatter",
         "mode": "markers",
@@ -76,18 +90,22 @@ def dots(rows: Sequence[Dot], palette: Palette, *, unit: str = "%", zero: bool =
     }
     return drawn(
         palette,
-        70 + 40 * len(rows),
+        70 + (22 if dense else 40) * len(rows),
         [dotted],
-        x={"range": [low - pad, high + pad if zero else min(high + pad, 101)], "ticksuffix": unit},
+        x={"range": [low - pad, right], "ticksuffix": unit, **ticks},
         y={
             "tickvals": list(range(len(rows))),
-            "ticktext": [short(row.label) + "  " for row in rows],
+            "ticktext": [
+                (row.beside or short(row.label)) + (f"  <b>{plain(row.text)}</b>  " if dense else "  ") for row in rows
+            ],
             "showgrid": False,
             "range": [len(rows) - 0.5, -0.75],
             "tickfont": {"color": palette.ink, "size": 13.5},
         },
         shapes=lines,
-        annotations=[{"x": row.value, "y": i, "text": plain(row.text), "yshift": 15} for i, row in enumerate(rows)],
+        annotations=[
+            {"x": row.value, "y": i, "text": plain(row.text), "yshift": 15} for i, row in enumerate(rows) if not dense
+        ],
     )
 
 
@@ -109,8 +127,9 @@ class Tile:
 def matrix(tiles: Sequence[Tile], states: Sequence[str], palette: Palette) -> go.Figure:
     """States against states; the diagonal is agreement between repeats of one state.
 
-    A heat map sends no clicks, so invisible squares over its cells do.
+    A heat map sends no clicks, so invisible squares over its cells do. Many states are numbered, and named at the rows.
     """
+    many, told = len(states) > MANY, len(states) <= TOLD
     place = {state: number for number, state in enumerate(states)}
     values: list[list[float | None]] = [[None] * len(states) for _ in states]
     for tile in tiles:
@@ -140,20 +159,19 @@ def matrix(tiles: Sequence[Tile], states: Sequence[str], palette: Palette) -> go
         share = 0 if tile.value is None else (tile.value - floor) / (100 - floor or 1)
         return palette.ink if tile.value is None else readable(mixed(palette.low, palette.high, share), palette)
 
-    axis = {
-        "tickvals": list(range(len(states))),
-        "ticktext": [short(state, 14) for state in states],
-        "showgrid": False,
-        "tickfont": {"color": palette.ink, "size": 13.5},
-    }
+    numbers = [str(number) for number in range(1, len(states) + 1)]
+    names = [f"{n}  {middle(s, 18)}" if many else short(s, 14) for n, s in zip(numbers, states, strict=True)]
+    axis = {"tickvals": list(range(len(states))), "showgrid": False, "tickfont": {"color": palette.ink, "size": 13.5}}
     return drawn(
         palette,
-        96 + max(58 * len(states), 120),
+        96 + max((58 if told else 34) * len(states), 120),
         [heat, clicks],
-        x={**axis, "range": [-0.5, len(states) - 0.5], "side": "top"},
-        y={**axis, "range": [len(states) - 0.5, -0.5]},
+        x={**axis, "ticktext": numbers if many else names, "range": [-0.5, len(states) - 0.5], "side": "top"},
+        y={**axis, "ticktext": names, "range": [len(states) - 0.5, -0.5]},
         annotations=[
-            {"x": place[t.column], "y": place[t.row], "text": plain(t.text), "font": {"color": ink(t), "size": 14}}
+            {"x": place[t.column], "y": place[t.row], "text": plain(t.text)}
+            | {"font": {"color": ink(t), "size": 11 if many else 14}}
             for t in tiles
+            if told
         ],
     )

@@ -11,6 +11,8 @@ import plotly.graph_objects as go
 
 OLD, NEW = "#3b6fb6", "#c76a10"
 Mark = dict[str, Any]
+MANY = 4
+"""States up to which a figure is drawn roomily; with more of them names are numbered and shortened in the middle."""
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif'
 
 
@@ -74,6 +76,13 @@ def short(text: object, most: int = 24) -> str:
     """A name that fits beside an axis; tables and hover texts carry the whole of it."""
     whole = str(text)
     return plain(whole if len(whole) <= most else whole[: most - 1] + "…")
+
+
+def middle(text: object, most: int) -> str:
+    """A name of many that differ at their ends: shortened in the middle, beside an axis."""
+    whole = str(text)
+    tail = (most - 1) // 2
+    return plain(whole if len(whole) <= most else whole[: most - 1 - tail] + "…" + whole[len(whole) - tail :])
 
 
 def mixed(low: str, high: str, share: float) -> str:

@@ -12,6 +12,7 @@ from dashboard.comparison import Comparison
 from dashboard.components.text import clipped, escaped
 from dashboard.figures.agreement import dots
 from dashboard.figures.noise import noise_and_update
+from dashboard.figures.palette import MANY
 from dashboard.markup import plain
 from dashboard.numbers import brief, count, exact, interval, percent, plural, points
 from dashboard.presenting.markup import big, body, bullets, heading, pages, row
@@ -21,6 +22,8 @@ from dashboard.selection import KERNELS
 Row = dict[str, Any]
 SCALE = 1.85
 """How much larger figures are drawn than on a page, in a window of 1280 by 720."""
+ROOM = 450
+"""Height that the slide of the ladder leaves its figure in that window."""
 
 
 def opening(comparison: Comparison, problems: Sequence[str]) -> Slide:
@@ -134,7 +137,8 @@ def ladder(comparison: Comparison) -> Slide:
         lead = steps.lead(comparison, names, comparison.study["main_kernel"])
         if not marks:
             return Content(heading(title, lead) + body("<p>No step can be measured; see the page Trajectories.</p>"))
-        figure = enlarged(dots(marks, display.palette(), unit=" pp", zero=True), SCALE * sight.scale)
+        figure = dots(marks, display.palette(), unit=" pp", zero=True, dense=len(names) > MANY)
+        figure = enlarged(figure, min(SCALE, ROOM / figure.layout.height) * sight.scale)
         found = comparison.named(f"excess_churn[{kernel}]@{names[0]}-{names[1]}")
         fine = (
             f"Excess churn of each step ({KERNELS[kernel]}), two-sided {comparison.level} intervals, not adjusted for "

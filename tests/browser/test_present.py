@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from audit_core import bundled
+from audit_core.model import State
 from audit_core.reviews.store import ReviewStore
 from dashboard.presenting.keys import REGISTRY
 from tests.support import desk
@@ -18,6 +19,7 @@ from tests.support.server import Server
 from tests.support.signing import give, screens
 
 pytestmark = pytest.mark.browser
+STATES = tuple(State(f"snapshot of the help centre, all articles, chunks {n:02}", "") for n in range(12))
 ARABIC = "ما هو سعر التذكرة الجديدة؟ " * 6
 
 
@@ -27,7 +29,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     plain = desk.study(folder, "plain", [f"q{n:02}" for n in range(12)], desk.flipped,
                        text=lambda q: ARABIC if q == "q02" else f"What of {q}?",
                        passage=lambda q, state, rank: f"Passage {rank} of {state}.")  # fmt: skip
-    others = (desk.hostile(folder), desk.contradiction(folder), bundled.resolve("help-centre"))
+    many = desk.study(folder, "many", ["q1", "q2"], desk.flipped, states=STATES)
+    others = (many, desk.hostile(folder), desk.contradiction(folder), bundled.resolve("help-centre"))
     return plain, desk.database(folder, plain, *others)
 
 
@@ -234,6 +237,21 @@ def test_every_slide_fits_its_window(page: Page, server: Server, study: str, wid
             page.wait_for_timeout(300)
             fits(page, f"{slide}, evidence and gold")
         page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1360, 768), (1920, 1080)])
+def test_a_ladder_of_many_steps_fits_its_window(page: Page, server: Server, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    opened(page, server, "study=many&slide=5")
+    steps = page.locator(".st-key-stage .ytick text")
+    expect(steps).to_have_count(11, timeout=30_000)
+    floor = page.locator(".sa-fine").last.bounding_box()
+    last = steps.last.bounding_box()
+    assert floor
+    assert last
+    assert last["y"] + last["height"] <= floor["y"] + 1
+    assert floor["y"] + floor["height"] <= height
+    assert last["height"] >= 14
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

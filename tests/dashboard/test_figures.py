@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from dashboard.figures import agreement, contrast, flow, noise, overlap
-from dashboard.figures.palette import DARK, LIGHT, mixed, plain, readable
+from dashboard.figures.palette import DARK, LIGHT, middle, mixed, plain, readable
 from dashboard.figures.palette import contrast as ratio
 
 EVIL = "<b>x</b><a href='https://evil.example'>y</a>"
@@ -105,3 +105,41 @@ def test_figures_import_neither_streamlit_nor_a_database():
         "sys.exit(any(name in sys.modules for name in ('streamlit', 'sqlite3', 'sqlite_utils')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_names_of_many_states_keep_both_ends():
+    names = [f"snapshot 07 of the help centre, chunks of 512/{n}" for n in (64, 65)]
+    assert [middle(name, 18) for name in names] == ["snapshot …f 512/64", "snapshot …f 512/65"]
+    assert middle("<b>", 12) == "&lt;b&gt;"
+
+
+def test_many_steps_stand_as_close_as_text_and_say_their_number():
+    rows = [agreement.Dot("a" * 60, n, None, None, "new", f"+{n} pp", str(n), f"{n}. a → b") for n in range(11)]
+    roomy, dense = agreement.dots(rows, LIGHT, zero=True), agreement.dots(rows, LIGHT, zero=True, dense=True)
+    assert dense.layout.height < 330 < roomy.layout.height
+    assert dense.layout.yaxis.ticktext[3] == "3. a → b  <b>+3 pp</b>  "
+    assert not dense.layout.annotations
+    assert dense.data[0].text[3] == "a" * 60
+
+
+@pytest.mark.parametrize(("states", "texts"), [(4, 16), (6, 36), (12, 0)])
+def test_many_states_are_numbered_above_and_named_at_the_rows(states, texts):
+    names = [f"snapshot of the help centre {n:02}" for n in range(states)]
+    tiles = [agreement.Tile(r, c, 50.0, "50.0%°", f"{r}-{c}") for r in names for c in names]
+    figure = agreement.matrix(tiles, names, LIGHT)
+    above, beside = figure.layout.xaxis.ticktext, figure.layout.yaxis.ticktext
+    assert len(figure.layout.annotations) == texts
+    if states == 4:
+        assert above == beside == ("snapshot of t…",) * 4
+    else:
+        assert above[:2] == ("1", "2")
+        assert beside[1] == "2  snapshot …entre 01"
+    assert figure.data[1].text[1] == "snapshot of the help centre 00 against snapshot of the help centre 01: 50.0%°"
+
+
+@pytest.mark.parametrize("low", [88, 95, 98, 99.8])
+def test_an_axis_of_agreement_ends_at_100(low):
+    rows = [agreement.Dot("a", 99.9, low, 100, "old", "99.9%")]
+    axis = agreement.dots(rows, LIGHT).layout.xaxis
+    assert max(axis.tickvals or [100]) == 100
+    assert (axis.tickvals is None) == (low == 88)
