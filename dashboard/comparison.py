@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ class Comparison:
         rows: Estimates by name: the locked ones and, for a pair outside them, live ones.
         estimates: The locked ones alone.
         locked: True where the pair is part of the locked results.
+        coverage: Answers and errors per state and repeat; nothing where the caller does not know them.
     """
 
     selection: Selection
@@ -28,6 +30,7 @@ class Comparison:
     rows: dict[str, Row]
     estimates: dict[str, Row]
     locked: bool
+    coverage: Callable[[], list[Row]] = list
 
     @property
     def level(self) -> str:

@@ -435,4 +435,4 @@ def compare(selection: Selection) -> Comparison:
     rows = stored
     if not locked and selection.old != selection.new:
         rows = {**live(selection.study, selection.old, selection.new), **stored}
-    return Comparison(selection, row, rows, stored, locked)
+    return Comparison(selection, row, rows, stored, locked, lambda: coverage(selection.study))

@@ -5,6 +5,7 @@ Everything returned is markup: study text inside has been escaped.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,8 @@ class Verdict:
     """What happened, at three lengths.
 
     Attributes:
-        tone: ``bad`` where movement is established, ``ok`` where it is not, ``warn`` where nothing can be said.
+        tone: ``bad`` where movement is established, ``ok`` where it misses the rule, ``warn`` where nothing can be
+            said; empty where it is not established, which is no proof of none.
         short: The status, for a pill.
         title: One sentence.
         lead: What it rests on.
@@ -92,12 +94,13 @@ def verdict(comparison: Comparison, ink: Ink = INK) -> Verdict:
             "The numbers below are shown as they were loaded. The Ledger page says which check failed.",
         )
     if not measurable:
+        lost = failures(comparison, ink, (comparison.selection.old, comparison.selection.new))
         reasons = sorted({_reason(row, ink) for row in found.values()})
         return Verdict(
             "warn",
             "cannot be measured",
             f"From {step}, movement cannot be told from repeat noise.",
-            " ".join(reasons) + " The answers can still be read and compared one by one.",
+            " ".join(lost or reasons) + " The answers can still be read and compared one by one.",
         )
     if rule and rule["outcome"] == "cannot be decided":
         return Verdict(
@@ -111,9 +114,18 @@ def verdict(comparison: Comparison, ink: Ink = INK) -> Verdict:
         return Verdict(
             "warn",
             "no spread to judge by",
-            f"From {step}, every question moved by the same amount: {value}.",
+            f"From {step}, no answer differed, between states or between repeats."
+            if _alike(comparison)
+            else f"From {step}, every question moved by the same amount: {value}.",
             "All contrasts are equal, so the bounds carry no information. "
             "This is neither movement beyond noise nor proof of none.",
+        )
+    if all(row["lower"] is None or degenerate(row) for row in measurable.values()):
+        return Verdict(
+            "warn",
+            "cannot be decided",
+            f"From {step}, movement beyond repeat noise cannot be decided: there is no interval.",
+            _agreement(comparison, ink),
         )
     yes = [kernel for kernel, row in measurable.items() if moved(row)]
     lead = _agreement(comparison, ink)
@@ -135,7 +147,7 @@ def verdict(comparison: Comparison, ink: Ink = INK) -> Verdict:
                 "in more than chance.",
             )
         return Verdict(
-            "ok",
+            "",
             "not established",
             f"From {step}, movement beyond ordinary repeat noise is not established.",
             lead + " This does not show that nothing changed: more questions or repeats could show a smaller movement.",
@@ -167,6 +179,45 @@ def verdict(comparison: Comparison, ink: Ink = INK) -> Verdict:
         f"The step from {step} changed answers beyond ordinary repeat noise.",
         lead + _accuracy(comparison, ink),
     )
+
+
+def _alike(comparison: Comparison) -> bool:
+    """True where all answers of a question are equal after normalization, whatever the state and repeat."""
+    rows = [comparison.pair(measure, "exact") for measure in ("baseline_agreement", "cross_agreement")]
+    return all(exact(row) == 1 and not row["excluded"] for row in rows)
+
+
+def failures(comparison: Comparison, ink: Ink = INK, names: Collection[str] = ()) -> list[str]:
+    """States whose calls failed, one sentence each; without numbers in a report, whose source does not count calls.
+
+    Args:
+        comparison: The study.
+        ink: How names are written.
+        names: The states to look at; all where there are none.
+    """
+    made, found = comparison.coverage(), []
+    for state in comparison.study["states"]:
+        name = state["state"]
+        if names and name not in names:
+            continue
+        failed, answered = (sum(row[what] for row in made if row["state"] == name) for what in ("errors", "ok"))
+        said = ink.state(name)
+        if failed == 1 and not answered:
+            found.append(f"The only call in {said} failed; run it again.")
+        elif failed and not answered:
+            found.append(f"All {count(failed)} calls in {said} failed; run them again.")
+        elif failed:
+            found.append(f"{count(failed)} of {count(failed + answered)} calls in {said} failed.")
+        elif not state["repeats"]:
+            found.append(f"No call in {said} gave an answer; run them again.")
+    return found
+
+
+def silent(comparison: Comparison, row: Row) -> str:
+    """Which states of an estimate have no answer at all; empty where each has some."""
+    ends = (row["old"], row["new"])
+    none = [s["state"] for s in comparison.study["states"] if s["state"] in ends and not s["repeats"]]
+    return " ".join(failures(comparison, names=none)) if none else ""
 
 
 def _open_conditions(rule: Row, ink: Ink) -> str:
@@ -239,10 +290,11 @@ def limits(comparison: Comparison, ink: Ink = INK) -> list[str]:
     if study["origin"] == "imported":
         unknown = "The answers were imported; how they were made was not recorded."
         found.append(ink.text(study["provenance"], "study", "provenance") if study["provenance"] else unknown)
-    repeats = {state["repeats"] for state in study["states"]}
-    if min(repeats, default=0) < 2:
-        found.append("At least one state was asked only once, so its repeat noise is unknown.")
-    elif min(repeats) == 2:
+    found += failures(comparison, ink)
+    fewest = min((state["repeats"] for state in study["states"] if state["repeats"]), default=0)
+    if fewest == 1:
+        found.append("At least one state has one answer per question, so its repeat noise is unknown.")
+    elif fewest == 2:
         found.append("Two repeats give a coarse noise baseline; no single question can be called from them.")
     found += _judges(comparison, ink)
     found.append(

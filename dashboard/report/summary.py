@@ -36,7 +36,8 @@ def head(comparison: Comparison, writer: Writer) -> str:
     happened = verdict.lead
     if attribution(writer.source.protocol, selection.old, selection.new):
         happened += f" <b>{writer.say('attribution', selection.old, selection.new)}</b>"
-    pills = [f'<span class="pill {verdict.tone}">Movement beyond noise: {verdict.short}</span>', _trust(study)]
+    tone = f"pill {verdict.tone}".strip()
+    pills = [f'<span class="{tone}">Movement beyond noise: {verdict.short}</span>', _trust(study)]
     if study["origin"] == "reconstructed":
         pills.append('<span class="pill warn">Reconstructed from published figures; ids only</span>')
     if study["origin"] == "imported":
@@ -62,6 +63,10 @@ def _asked(writer: Writer, selection: Selection) -> str:
     def times(name: str, number: int) -> str:
         return f"{writer.say('state', name, 'repeats')} {'time' if number == 1 else 'times'}"
 
+    if not (old and new):
+        asked = [f"asked {times(name, n)} in {writer.state(name)}" for name, n in
+                 ((selection.old, old), (selection.new, new)) if n]  # fmt: skip
+        return ", ".join([*asked, "without any answer" if not asked else "without any answer in the other state"])
     if old == new:
         return f"asked {times(selection.new, new)} in each state"
     return (
@@ -153,10 +158,12 @@ def todo(comparison: Comparison, writer: Writer) -> list[str]:
             "evidence."
         )
     excess = comparison.pair("excess_churn", comparison.selection.kernel)
-    if exact(excess) is None or degenerate(excess):
-        found.append(
+    if exact(excess) is None:
+        found += sentences.failures(comparison, writer, (comparison.selection.old, new)) or [
             "Ask every question at least twice in both states; without it noise and change cannot be told apart."
-        )
+        ]
+    elif excess["lower"] is None or degenerate(excess):
+        found.append("Ask more questions: these give no bound to judge by.")
     elif not sentences.moved(excess):
         found.append("Plan a larger audit if a smaller movement would matter: <code>snapshot-audit plan</code>.")
     if signed is None or signed["outdated"]:

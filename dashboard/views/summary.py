@@ -138,7 +138,8 @@ def _accuracy(comparison: Comparison, selection: state.Selection) -> None:
     row = comparison.pair("exact_match_difference")
     value = exact(row)
     if value is None:
-        display.block(card("Exact match", UNDEFINED, plain(row["reason"]), measured=False))
+        why = sentences.silent(comparison, row) or plain(row["reason"])
+        display.block(card("Exact match", UNDEFINED, why, measured=False))
         return
     lost, gained, unseen = (
         comparison.pair(f"transitions[{name}]") for name in ("lost", "gained", "different_nonmatch")
@@ -160,7 +161,8 @@ def _sources(comparison: Comparison) -> None:
     if not bars:
         display.empty(
             "Noise and update cannot be told apart here.",
-            "Ask every question at least twice in each state and import the repeats.",
+            " ".join(sentences.failures(comparison, names=(comparison.selection.old, comparison.selection.new)))
+            or "Ask every question at least twice in each state and import the repeats.",
         )
         return
     links = {kernel: display.into(comparison.selection, kernel=kernel) for kernel in KERNELS}

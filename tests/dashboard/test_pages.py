@@ -124,7 +124,7 @@ def test_the_summary_of_the_main_study_says_the_published_numbers(show, bundled_
     [
         ("moved", "The step from n1 to n7 changed answers beyond ordinary repeat noise."),
         ("quiet", "From n1 to n7, movement beyond ordinary repeat noise is not established."),
-        ("still", "From n1 to n7, every question moved by the same amount: 0.00 pp."),
+        ("still", "From n1 to n7, no answer differed, between states or between repeats."),
         ("one-repeat", "From n1 to n7, movement cannot be told from repeat noise."),
         ("ragged", "The rule fixed in the protocol cannot be decided on these data."),
         ("bare", "From n1 to n7, answer wording changed beyond ordinary repeat noise."),
@@ -379,3 +379,18 @@ def test_every_figure_says_population_unit_kernel_and_status(show, bundled_db):
         for body in said:
             assert all(f"<b>{word}</b>" in body for word in ("Unit", "Kernel", "Status"))
         assert len(at.get("download_button")) >= len(at.get("plotly_chart")), view
+
+
+def test_failed_calls_are_said_and_not_taken_for_missing_repeats(show, zoo_db):
+    text = words(show(zoo_db, study="all-failed"))
+    assert text.count("All 20 calls in n7 failed; run them again.") >= 3  # lead, exact match, what this does not show
+    assert "at least twice" not in text
+    assert "No gold" not in text
+    assert "one answer per question" not in text
+    assert "1 of 60 calls in n1 failed." in words(show(zoo_db, study="ragged"))
+
+
+def test_no_chip_is_green_where_movement_is_not_established(show, zoo_db):
+    chips = {study: re.findall(r'sa-pill ?(\w*)">Movement beyond noise: ([^<]*)', blocks(show(zoo_db, study=study)))
+             for study in ("quiet", "one-question")}  # fmt: skip
+    assert chips == {"quiet": [("", "not established")], "one-question": [("warn", "cannot be decided")]}

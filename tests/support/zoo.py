@@ -46,6 +46,11 @@ ZOO: dict[str, Animal] = {
     "still": Animal(_simulated("still", flips=0, noise=0)),
     "one-repeat": Animal(_simulated("one-repeat", repeats=1, decision=False)),
     "one-repeat-ladder": Animal(_simulated("one-repeat-ladder", states=("n1", "n3", "n7"), repeats=1, decision=False)),
+    "all-failed": Animal(
+        _simulated("all-failed", questions=10, decision=False,
+                   answers={(f"q{q:05}", "n7", r): None for q in range(10) for r in (1, 2)})
+    ),
+    "one-question": Animal(_simulated("one-question", questions=1, decision=False)),
     "one-state": Animal(_simulated("one-state", states=("n1",), decision=False), {"endpoints": None, "decision": None}),
     "ragged": Animal(
         _simulated("ragged", repeats={"n1": 2, "n7": 3}, answers={("q00001", "n1", 2): None, ("q00002", "n7", 1): None})
