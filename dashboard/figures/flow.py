@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from dashboard.figures.palette import Mark, Palette, drawn, plain, short, steady
+from dashboard.figures.palette import MANY, Mark, Palette, drawn, middle, plain, short, steady
 
 STEPS = 24
 BAR = 0.018
@@ -85,9 +85,13 @@ def flows(
         "marker": {"size": 30, "opacity": 0.01, "color": palette.ink},
         **steady(0.01, textfont={"color": palette.ink}),
     }
+    many = len(columns) > MANY
+    pad = 0.12 * (len(columns) - 1) if many else PAD
+    room = max(7, 60 // len(columns))
+    heads = [f"{n}<br>{middle(title, room)}" if many else short(title) for n, title in enumerate(columns, 1)]
     titles: list[Mark] = [
-        {"x": column, "y": 1.06, "text": f"<b>{short(title)}</b>", "font": {"color": palette.ink, "size": 14}}
-        for column, title in enumerate(columns)
+        {"x": column, "y": 1.06, "text": f"<b>{title}</b>", "font": {"color": palette.ink, "size": 12 if many else 14}}
+        for column, title in enumerate(heads)
     ]
     seen = [
         (column, group, *blocks[column][group.key])
@@ -99,7 +103,7 @@ def flows(
         palette,
         height,
         [*bands, clicks],
-        x={"visible": False, "range": [-PAD, len(columns) - 1 + PAD]},
+        x={"visible": False, "range": [-pad, len(columns) - 1 + pad]},
         y={"visible": False, "range": [-0.03, 1.1]},
         shapes=[_bar(column, group, top, size * scale) for column, group, top, size in seen],
         annotations=titles

@@ -143,3 +143,17 @@ def test_an_axis_of_agreement_ends_at_100(low):
     axis = agreement.dots(rows, LIGHT).layout.xaxis
     assert max(axis.tickvals or [100]) == 100
     assert (axis.tickvals is None) == (low == 88)
+
+
+@pytest.mark.parametrize("columns", [4, 12])
+def test_many_columns_are_numbered_and_leave_room_at_both_ends(columns):
+    names = [f"snapshot of the help centre {n:02}" for n in range(columns)]
+    ribbons = [flow.Ribbon(n, "a", "a", 3, "3", "#111111", str(n)) for n in range(columns - 1)]
+    layout = flow.flows(names, [[flow.Group("a", "A", "#111111")]] * columns, ribbons, LIGHT).layout
+    left, right = layout.xaxis.range
+    if columns == 4:
+        assert (left, right) == (-flow.PAD, 3 + flow.PAD)
+        assert layout.annotations[1].text == "<b>snapshot of the help ce…</b>"
+    else:
+        assert -left / (right - left) > 0.09
+        assert layout.annotations[1].text == "<b>2<br>sna… 01</b>"
