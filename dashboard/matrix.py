@@ -15,11 +15,13 @@ def panel(comparison: Comparison) -> None:
     """Draw the panel."""
     selection = comparison.selection
     states = [s["state"] for s in comparison.study["states"]]
+    fixed = any(lock["gate"] == "results" for lock in data.locks(selection.study))
     display.section(
         "Every state against every state",
-        "The diagonal is a state against its own repeats. Cells outside the locked "
-        "results are marked with ° and are exploratory.",
-    )
+        "The diagonal is a state against its own repeats. "
+        + ("Cells outside the locked results are marked with ° and are exploratory." if fixed else
+           "This study has no locked results, so every cell is exploratory."),
+    )  # fmt: skip
     table = data.agreement(selection.study, selection.kernel)
     tiles, rows = [], []
     opens: dict[str, display.Parameters] = {}
@@ -33,7 +35,7 @@ def panel(comparison: Comparison) -> None:
             )
             locked = comparison.estimates.get(measure)
             value = exact(locked) if locked else table[pair]
-            text = "–" if value is None else percent(value, 1) + ("" if locked else "°")
+            text = "–" if value is None else percent(value, 1) + ("" if locked or not fixed else "°")
             tiles.append(Tile(first, second, None if value is None else float(value * 100), text, f"{i}-{j}"))
             old, new = _ends(states, i, j)
             opens[f"{i}-{j}"] = display.into(selection, old=old, new=new, queue=_queue(states, i, j))
@@ -55,7 +57,7 @@ def panel(comparison: Comparison) -> None:
             population=plural(comparison.study["questions"], "question"),
             unit="pairs of answers",
             kernel=KERNELS[selection.kernel],
-            status="locked; ° exploratory",
+            status="locked; ° exploratory" if fixed else "exploratory",
         )
     with right:
         display.note(

@@ -131,9 +131,9 @@ def _line(comparison: Comparison, row: Row) -> tuple[object, object, object]:
     selection, value, measure = comparison.selection, exact(row), row["measure"]
     why = plain(row["reason"])
     if measure == "permutation_p":
-        told = f"{count(int(row['detail']['informative']))} questions can tell; {plain(row['detail']['engine'])}" if (
-            value is not None) else why  # fmt: skip
-        return "Chance of as much excess if the two states were one", probability(value), Markup(why or told)
+        if value is not None:
+            why = f"{plural(int(row['detail']['informative']), 'question')} can tell; {plain(row['detail']['engine'])}"
+        return "Chance of as much excess if the two states were one", probability(value), Markup(why)
     if value is None:
         value_text: object = "none"
     elif measure == "largest_influence":
@@ -157,17 +157,17 @@ def _steps(comparison: Comparison) -> None:
     kernel = comparison.selection.kernel
     names = [s["state"] for s in comparison.study["states"]]
     cells, rows = [], []
+    reasons: dict[str, None] = {}
     for old, new in pairwise(names):
         alone = comparison.named(f"excess_churn[{kernel}]@{old}-{new}")
         joint = comparison.estimates.get(f"simultaneous_excess_churn[{kernel}]@{old}-{new}")
         if joint is None:
             return
         value, label = exact(joint), f"{old} → {new}"
-        together = interval(joint) or plain(
-            joint["reason"] or joint["detail"].get("degenerate") or joint["detail"].get("bounds", "")
-        )
+        if not interval(joint):
+            reasons[joint["reason"] or joint["detail"].get("degenerate") or joint["detail"].get("bounds", "")] = None
         flips = display.into(comparison.selection, old=old, new=new, queue="flips")
-        cells.append((label, display.opening(points(value), flips), interval(alone) or "none", Markup(together)))
+        cells.append((label, display.opening(points(value), flips), interval(alone) or "none", interval(joint) or "–"))
         ends = {"alone, low": alone["low"], "alone, high": alone["high"]}
         rows.append({**_flat(label, joint), **ends})
     if not cells:
@@ -180,6 +180,8 @@ def _steps(comparison: Comparison) -> None:
     display.block(
         display.grid(("step", "excess churn", "interval alone, pp", "interval together, pp"), cells, numeric=(1, 2, 3))
     )
+    if reasons:
+        display.note(f"<b>–</b> {plain(' '.join(reasons))}")
     display.facts(
         population=plural(rows[0]["questions"], "question") + " that all steps have",
         unit="whole questions resampled",

@@ -43,9 +43,14 @@ def sentence(old: Sequence[Ranked], new: Sequence[Ranked], names: Names = ("old"
     number = {fate: sum(r.fate == fate and not r.twice for r in side) for side, fate in
               ((old, "kept"), (old, "moved"), (old, "lost"), (new, "gained"))}  # fmt: skip
     if not number["moved"] + number["lost"] + number["gained"]:
+        if number["kept"] == 1:
+            return "The same document."
         return f"The same {number['kept']} documents in the same order."
     if not number["lost"] + number["gained"]:
-        return f"The same {number['kept'] + number['moved']} documents, {number['moved']} of them at another rank."
+        both = number["kept"] + number["moved"]
+        if both == 1:
+            return "The same document at another rank."
+        return f"The same {both} documents, {number['moved']} of them at another rank."
     return (f"{number['kept'] + number['moved']} in both ({number['moved']} moved), "
             f"{number['lost']} only in {names[0]}, {number['gained']} only in {names[1]}.")  # fmt: skip
 

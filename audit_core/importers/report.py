@@ -10,6 +10,7 @@ from audit_core.codec import from_finding
 from audit_core.errors import visible
 from audit_core.importers.coverage import grid
 from audit_core.model import Finding
+from audit_core.numerals import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,12 @@ def described(report: Mapping[str, Any]) -> str:
         report: As `ImportReport.as_json` gives it.
     """
     lines = [
-        f"{visible(file['name'])}: {file['records']:,} records, {file['format']}, sha256 {file['sha256'][:12]}…"
+        f"{visible(file['name'])}: {plural(file['records'], 'record')}, {file['format']}, sha256 {file['sha256'][:12]}…"
         for file in report["files"]
     ]
     lines += [
-        f"{report['rows']:,} records, {report['questions']:,} questions, {len(report['states'])} states",
+        f"{plural(report['rows'], 'record')}, {plural(report['questions'], 'question')}, "
+        f"{plural(len(report['states']), 'state')}",
         "",
         grid(report["coverage"], report["questions"]),
     ]

@@ -9,6 +9,7 @@ from audit_core import codec, ledger, locks
 from audit_core.codec import CodecError, Record, decode
 from audit_core.digests import sha256_file
 from audit_core.errors import InputError, LedgerError
+from audit_core.numerals import plural
 from audit_core.protocol import from_record
 from audit_core.study import FINDINGS, FLAGS, LEFTOVER, PROBE_FILE, PROTOCOL, gate_of, shape
 from audit_core.verify.outcomes import Outcomes
@@ -66,7 +67,8 @@ class Structure(Outcomes):
             found[gate] = lock
         self.chain = list(found.values())
         open_gates = len(locks.GATES) - len(self.chain)
-        self._set("C02", "passed", f"{len(self.chain)} locks" + (f", {open_gates} gates open." if open_gates else "."))
+        still = f", {plural(open_gates, 'gate')} open." if open_gates else "."
+        self._set("C02", "passed", plural(len(self.chain), "lock") + still)
         for number, lock in enumerate(self.chain):
             bundle = self.chain[0].sha256 if number else locks.START
             prev = self.chain[number - 1].sha256 if number else locks.START

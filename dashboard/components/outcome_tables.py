@@ -8,7 +8,7 @@ from audit_core.rules.excerpts import KINDS, ExcerptKind
 from dashboard import data, display
 from dashboard.comparison import Comparison
 from dashboard.display import Markup, plain
-from dashboard.numbers import brief, count, exact, interval, percent, plural
+from dashboard.numbers import UNDEFINED, count, exact, interval, percent, plural
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -18,6 +18,8 @@ HEADS: dict[ExcerptKind, str] = {
     "spans two": "over two passages", "absent": "in none", "not checked": "not checked",
 }  # fmt: skip
 """Classes of excerpts in words."""
+NONE = Markup('<span class="mut">–</span>')
+"""A cell without a number; the reason stands under the table."""
 
 
 def pair_of(comparison: Comparison) -> list[str]:
@@ -44,16 +46,16 @@ def states(comparison: Comparison) -> None:
         f"Splits among questions with two repeats or more, with exact two-sided {comparison.level} intervals.",
     )
     kernel, cells, rows = comparison.selection.kernel, [], []
+    shown: list[Row] = []
     for entry in comparison.study["states"]:
         name = entry["state"]
         same, every = comparison.state("outcome_split", name), comparison.state("outcome_split_any", name)
         share = comparison.state("split_share", name, kernel)
+        shown += same, every, share
         cells.append((
             Markup(f'<b>{plain(name)}</b> <span class="mut">{plain(entry["label"])}</span>'),
             _of(same, split_link(comparison, name, same=True)), _of(every, split_link(comparison, name)),
-            percent(exact(share)) if exact(share) is not None
-            else Markup(f'<span class="mut">{plain(brief(share["reason"]))}</span>'),
-            _right_evidence(comparison, name),
+            _rate(share), _right_evidence(comparison, name),
         ))  # fmt: skip
         rows.append({
             "state": name, "split, same evidence": same["numerator"], "of": same["denominator"], "low": same["low"],
@@ -65,17 +67,17 @@ def states(comparison: Comparison) -> None:
     display.block(display.grid(head, cells, numeric=(1, 2, 3, 4)))
     display.note(
         "<b>Of the noise</b>: the share of the disagreement among repeats of one state that lies in questions of which "
-        "one repeat refuses and another does not."
+        "one repeat refuses and another does not." + _reasons(shown)
     )
     row = comparison.state("outcome_split", comparison.selection.new)
-    display.facts(population=plural(row["population"], "question"), unit="questions", kernel="outcome of an answer",
+    display.facts(population=population(shown), unit="questions", kernel="outcome of an answer",
                   status=row["status"])  # fmt: skip
     display.table(rows, "splits-by-state")
 
 
 def _of(row: Row, link: display.Parameters) -> Markup:
     if exact(row) is None:
-        return Markup(f'<span class="mut">{plain(brief(row["reason"]))}</span>')
+        return NONE
     ends = f' <span class="mut">({interval(row)}%)</span>' if interval(row) else ""
     return Markup(f"{display.opening(count(row['numerator']), link)} of {count(row['denominator'])}{ends}")
 
@@ -119,16 +121,21 @@ def noise(comparison: Comparison) -> None:
         "Disagreement among repeats of one state, split by whether the two repeats saw the same evidence.",
     )
     kernel, cells, rows = comparison.selection.kernel, [], []
+    shown: list[Row] = []
     for entry in comparison.study["states"]:
         name = entry["state"]
         same, other = (comparison.state("noise", name, f"{kernel}, {word} evidence") for word in ("same", "other"))
         parts = [
             comparison.state("noise_contribution", name, f"{kernel}, {word} evidence") for word in ("same", "other")
         ]
-        cells.append((Markup(f"<b>{plain(name)}</b>"), _rate(same), _rate(other), _rate(parts[0]), _rate(parts[1])))
+        shown += same, other, *parts
+        unseen = exact(same) is None and exact(parts[0]) is not None  # no two repeats had the same evidence
+        own = UNDEFINED if unseen else _rate(parts[0])
+        cells.append((Markup(f"<b>{plain(name)}</b>"), _rate(same), _rate(other), own, _rate(parts[1])))
         rows.append({
             "state": name, "disagreement, same evidence": same["value"], "disagreement, other evidence": other["value"],
-            "contribution, same evidence": parts[0]["value"], "contribution, other evidence": parts[1]["value"],
+            "contribution, same evidence": None if unseen else parts[0]["value"],
+            "contribution, other evidence": parts[1]["value"],
         })  # fmt: skip
     head = (
         "state",
@@ -140,10 +147,10 @@ def noise(comparison: Comparison) -> None:
     display.block(display.grid(head, cells, numeric=(1, 2, 3, 4)))
     display.note(
         "The two parts add up to the disagreement of the state. With the same evidence neither retrieval nor the index "
-        "can be the cause; with other evidence it may be retrieval, or the generator all the same."
+        "can be the cause; with other evidence it may be retrieval, or the generator all the same." + _reasons(shown)
     )
     row = comparison.state("noise", comparison.selection.new, f"{kernel}, same evidence")
-    display.facts(population=plural(row["population"], "question"), unit=row["unit"] or "pairs of answers",
+    display.facts(population=population(shown), unit=row["unit"] or "pairs of answers",
                   kernel=KERNELS[kernel], status=row["status"])  # fmt: skip
     display.table(rows, "noise-by-evidence")
 
@@ -177,4 +184,15 @@ def excerpts(comparison: Comparison) -> None:
 
 def _rate(row: Row) -> Markup | str:
     value = exact(row)
-    return Markup(f'<span class="mut">{plain(brief(row["reason"]))}</span>') if value is None else percent(value)
+    return NONE if value is None else percent(value)
+
+
+def _reasons(rows: list[Row]) -> str:
+    """Why there are cells without a number, each reason once."""
+    found = dict.fromkeys(row["reason"] for row in rows if exact(row) is None)
+    return f" <b>–</b> {plain(' '.join(found))}" if found else ""
+
+
+def population(rows: list[Row]) -> str:
+    """Questions that the rows of a table rest on; each rests on these or on some of them."""
+    return plural(max((row["population"] for row in rows), default=0), "question")

@@ -65,7 +65,8 @@ def nobody(desk: Desk) -> str:
     others = "".join(_choice("queue", name, f"{QUEUES[name].label} <i>{count:,}</i>", False)
                      for name, count in counts.items() if count and name != desk.queue)
     links = f"<p>Queues with questions:</p><div class='sa-moves'>{others}</div>" if others else ""
-    return (f'<div class="sa sa-empty" id="triage-empty" data-item=""><div class="sa-banner info" role="status">'
+    return (f'<div class="sa sa-empty" id="triage-empty" data-item="">'
+            '<h1>Which flips need a person, one by one?</h1><div class="sa-banner info" role="status">'
             f"<b>{escaped(QUEUES[desk.queue].label)}: no questions.</b> {escaped(why)}</div>{links}</div>")
 
 

@@ -46,7 +46,8 @@ def head(comparison: Comparison, writer: Writer) -> str:
         pills.append('<span class="pill warn">Redacted: ids and digests only</span>')
     return (
         f'<header><p class="kind">Snapshot compatibility report</p><h1>{verdict.title}</h1>'
-        f"<p class='lead'>{writer.say('study', 'title')}: {writer.say('study', 'questions')} questions, "
+        f"<p class='lead'>{writer.say('study', 'title')}: {writer.say('study', 'questions')} "
+        f"{'question' if writer.source.questions == 1 else 'questions'}, "
         f"{_asked(writer, selection)}, "
         f"from {named(selection.old, 'old')} to {named(selection.new, 'new')}.</p><p "
         f"class='pills'>{' '.join(pills)}</p></header>"
@@ -223,7 +224,8 @@ def cards(comparison: Comparison, writer: Writer) -> str:
     calm = f"when nothing changes: {writer.number(within, 'percent')}" if exact(within) is not None else ""
     share = ""
     if exact(flips) is not None:
-        share = f"of {writer.number(flips, 'count', 'denominator')} questions, {writer.number(flips, 'percent')}"
+        word = "question" if flips["denominator"] == 1 else "questions"
+        share = f"of {writer.number(flips, 'count', 'denominator')} {word}, {writer.number(flips, 'percent')}"
     made = [_card(writer, f"Still agree across states ({KERNELS[kernel]})", across, "percent", calm)]
     for name in sentences.kernels(comparison):
         row = comparison.pair("excess_churn", name)

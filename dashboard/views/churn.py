@@ -157,7 +157,8 @@ def _contrasts(comparison: Comparison) -> None:
     text = "There are no repeat-stable flips; what there is of excess churn comes from partial disagreement."
     if flips["numerator"]:
         text = (
-            f"<b>{plural(flips['numerator'], 'repeat-stable flip')}</b> contribute {points(exact(part))} of excess "
+            f"<b>{plural(flips['numerator'], 'repeat-stable flip')}</b> "
+            f"{'contributes' if flips['numerator'] == 1 else 'contribute'} {points(exact(part))} of excess "
             f"churn, all other questions {points(exact(rest))}."
         )
         if exact(noise) is not None:

@@ -119,11 +119,13 @@ def _churn_card(comparison: Comparison) -> None:
 def _rates(comparison: Comparison) -> None:
     display.block("<h2 style='margin-top:0'>What answers do</h2>")
     bars, rows = [], []
+    shown: list[Row] = []
     for entry in comparison.study["states"]:
         found = [comparison.state("outcome_rate", entry["state"], word) for word in OUTCOMES]
         values = [exact(row) for row in found]
         if any(value is None for value in values):
             continue
+        shown += found
         shares = [float(100 * (value or 0)) for value in values]
         labels = [percent(value, 1) for value in values]
         bars.append(Outcomes(entry["state"], (shares[0], shares[1], shares[2]), (labels[0], labels[1], labels[2])))
@@ -144,7 +146,7 @@ def _rates(comparison: Comparison) -> None:
         + _sources(comparison.selection.study)
     )
     display.facts(
-        population=plural(row["population"], "question"), unit="answers", kernel="outcome of an answer",
+        population=outcome_tables.population(shown), unit="answers", kernel="outcome of an answer",
         status=row["status"],
     )  # fmt: skip
     display.table(rows, "outcomes")

@@ -12,7 +12,7 @@ from dashboard.data import compare
 from dashboard.display import Markup, plain
 from dashboard.figures.flow import Group, Ribbon, flows
 from dashboard.figures.palette import Palette
-from dashboard.numbers import count, decimal, exact, interval, percent, plural, points
+from dashboard.numbers import bounds, count, decimal, exact, interval, percent, plural, points
 from dashboard.state import KERNELS
 
 Row = dict[str, Any]
@@ -179,9 +179,13 @@ def _states(comparison: Comparison) -> None:
     display.block(display.grid(("state", "exact match", "token F1", "UNKNOWN rate"), cells, numeric=(1, 2, 3)))
     change = comparison.pair("exact_match_difference")
     if exact(change) is not None:
+        ends = f"{comparison.level} interval {interval(change)} pp"
+        if not interval(change):
+            why = bounds(change, comparison.level)[0].rstrip(".")
+            ends = f"no interval: {plain(why[:1].lower() + why[1:])}"
         display.block(
             f'<p class="small">Exact match from {sentences.states(comparison)}: '
-            f"<b>{points(exact(change), sign=True)}</b>, {comparison.level} interval {interval(change)} pp.</p>"
+            f"<b>{points(exact(change), sign=True)}</b>, {ends}.</p>"
         )
     row = comparison.state("unknown_rate", comparison.selection.new)
     display.facts(

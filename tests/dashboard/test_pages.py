@@ -24,6 +24,7 @@ from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person, Team
 from audit_core.verify import verify
 from dashboard import runtime
+from tests.support.simulator import StudySimulator
 from tests.support.zoo import EVIL, ZOO, build
 
 APP = str(Path(__file__).parents[2] / "dashboard" / "app.py")
@@ -394,3 +395,33 @@ def test_no_chip_is_green_where_movement_is_not_established(show, zoo_db):
     chips = {study: re.findall(r'sa-pill ?(\w*)">Movement beyond noise: ([^<]*)', blocks(show(zoo_db, study=study)))
              for study in ("quiet", "one-question")}  # fmt: skip
     assert chips == {"quiet": [("", "not established")], "one-question": [("warn", "cannot be decided")]}
+
+
+def test_an_interval_that_is_none_is_said_to_be_none(show, zoo_db):
+    text = words(show(zoo_db, "transitions", study="one-question"))
+    assert "no interval: a single question has no interval; resampling needs two or more." in text
+    assert "no interval: all questions are equal, so bounds say nothing." in words(
+        show(zoo_db, "transitions", study="still")
+    )
+
+
+def test_an_unlocked_study_has_no_locked_cell_and_says_each_reason_once(show, tmp_path):
+    states = ("n1", "n3", "n5", "n7")
+    flipped = {("q00000", "n7", repeat): "other" for repeat in (1, 2)}
+    made = StudySimulator(study_id="open", states=states, noise=0, flips=0, answers=flipped, evidence=False)
+    db = tmp_path / "open.db"
+    load([made.build(tmp_path / "open").path], db, verifier=verify)
+    text = words(show(db, "churn", study="open"))
+    assert "This study has no locked results, so every cell is exploratory." in text
+    assert "Status locked" not in text
+    assert "1 repeat-stable flip contributes" in text
+    assert "1 question can tell" in text
+    text = words(show(db, "refusals", study="open"))
+    assert text.count("It is not known which evidence the repeats of a question saw here.") == 1
+    assert "Population 30 questions Unit questions Kernel outcome of an answer" in text
+
+
+def test_an_empty_queue_still_has_the_heading_of_the_page(show, zoo_db):
+    at = show(zoo_db, "triage", study="still")
+    assert blocks(at).count("<h1>Which flips need a person, one by one?</h1>") == 1
+    assert "Repeat-stable flips: no questions." in words(at)

@@ -186,3 +186,21 @@ def test_bytes_are_claimed_only_where_texts_are_kept() -> None:
     question = {"evidence_by_repeat": {"n1": {-1: [kept]}, "n2": {-1: [kept, bare]}}}
     assert case._texts_kept(question, "n1")
     assert not case._texts_kept(question, "n2")
+
+
+def test_the_generator_has_no_part_where_no_two_repeats_saw_the_same(show, tmp_path):
+    cells = [Cell("q", state, repeat, "ok", f"{state} {repeat}") for state in ("old", "new") for repeat in (1, 2)]
+    seen = [Evidence("q", c.state, (Document(f"d{c.repeat}", 1, "1", "", None),), c.repeat) for c in cells]
+    protocol = Protocol(
+        study_id="moving", title="Moving", origin="imported", provenance="Made for a test.", generator="none",
+        states=(refusing.State("old"), refusing.State("new")), endpoints=("old", "new"), normalization="nq_open/1",
+        draws=200,
+    )  # fmt: skip
+    study = create_study(
+        tmp_path / "moving", protocol, questions=[Question("q", "What?")], cells=cells, evidence=seen, created=CREATED
+    )
+    load([study.path], tmp_path / "audit.db", verifier=verify)
+    text = words(show(tmp_path / "audit.db", study="moving")).split("Where does the noise come from?")[1]
+    assert "old – 100.00% not measurable 100.00%" in text
+    assert text.count("No two repeats of a question saw the same evidence here.") == 1
+    assert "Population 1 question " in text
