@@ -305,13 +305,22 @@ def limits(comparison: Comparison, ink: Ink = INK) -> list[str]:
     return found + [ink.text(limit, "limit", number) for number, limit in enumerate(fixed)]
 
 
+def told_judges(study: Row) -> list[Row]:
+    """The primary judge where this program knows how its labels were made: collected, or made later by `judge`."""
+    return [
+        judge
+        for judge in study["judges"]
+        if judge["role"] == "primary" and (study["origin"] == "collected" or "against people" in judge["description"])
+    ]
+
+
 def _judges(comparison: Comparison, ink: Ink) -> list[str]:
     study = comparison.study
     if "semantic" not in study["kernels"]:
         return ["There are no semantic labels: the exact kernel counts a change of format like a change of meaning."]
     primary = [judge for judge in study["judges"] if judge["role"] == "primary"]
     who = "a model judge"
-    if primary and study["origin"] == "collected":
+    if told_judges(study):
         who = ink.text(primary[0]["description"], "judge", primary[0]["judge"], "description")
     text = f"Semantic labels {'come from' if who == 'a model judge' else 'are made by this judge:'} {who}"
     if primary and primary[0]["blind"] != "blind":

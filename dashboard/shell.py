@@ -172,10 +172,7 @@ def _pills(comparison: Comparison) -> None:
         verdict = sentences.verdict(comparison)
         found.append(pill(f"Movement beyond noise: {verdict.short}", verdict.tone))
     found += caveats(comparison)
-    if study["origin"] == "collected":
-        found += [
-            pill(f"Semantic labels: {plain(j['description'])}") for j in study["judges"] if j["role"] == "primary"
-        ]
+    found += [pill(f"Semantic labels: {plain(judge['description'])}") for judge in sentences.told_judges(study)]
     st.html(f'<div class="sa sa-pills">{"".join(found)}</div>')
 
 

@@ -23,7 +23,7 @@ from audit_core.reviews.queues import QUEUES, Marks, Table, members
 from audit_core.reviews.store import ReviewStore
 from audit_core.reviews.team import Person, Team
 from audit_core.verify import verify
-from dashboard import runtime
+from dashboard import runtime, sentences
 from tests.support.simulator import StudySimulator
 from tests.support.zoo import EVIL, ZOO, build
 
@@ -425,3 +425,12 @@ def test_an_empty_queue_still_has_the_heading_of_the_page(show, zoo_db):
     at = show(zoo_db, "triage", study="still")
     assert blocks(at).count("<h1>Which flips need a person, one by one?</h1>") == 1
     assert "Repeat-stable flips: no questions." in words(at)
+
+
+@pytest.mark.parametrize(("origin", "description", "told"), [
+    ("collected", "a judge", True), ("imported", "offline judge, κ 0.535 against people", True),
+    ("imported", "labels of the log", False), ("reconstructed", "a judge", False),
+])  # fmt: skip
+def test_a_judge_is_named_wherever_it_is_known_how_it_labelled(origin: str, description: str, told: bool) -> None:
+    judges = [{"role": "primary", "description": description}, {"role": "second", "description": "against people"}]
+    assert sentences.told_judges({"origin": origin, "judges": judges}) == judges[: int(told)]
