@@ -388,6 +388,7 @@ def test_failed_calls_are_said_and_not_taken_for_missing_repeats(show, zoo_db):
     assert "at least twice" not in text
     assert "No gold" not in text
     assert "one answer per question" not in text
+    assert "No gold" not in words(show(zoo_db, "transitions", study="all-failed"))
     assert "1 of 60 calls in n1 failed." in words(show(zoo_db, study="ragged"))
 
 
