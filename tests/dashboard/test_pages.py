@@ -417,6 +417,9 @@ def test_an_unlocked_study_has_no_locked_cell_and_says_each_reason_once(show, tm
     assert "Status locked" not in text
     assert "1 repeat-stable flip contributes" in text
     assert "1 question can tell" in text
+    steps = text.split("All steps of the ladder at once")[1].split("Unit")[0]
+    assert "n1 → n3 0.00 pp none – n3 → n5 0.00 pp none – n5 → n7" in steps
+    assert steps.count("– All") == 1, steps
     text = words(show(db, "refusals", study="open"))
     assert text.count("It is not known which evidence the repeats of a question saw here.") == 1
     assert "Population 30 questions Unit questions Kernel outcome of an answer" in text
