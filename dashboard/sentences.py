@@ -213,11 +213,11 @@ def failures(comparison: Comparison, ink: Ink = INK, names: Collection[str] = ()
     return found
 
 
-def silent(comparison: Comparison, row: Row) -> str:
+def silent(comparison: Comparison, row: Row, ink: Ink = INK) -> str:
     """Which states of an estimate have no answer at all; empty where each has some."""
     ends = (row["old"], row["new"])
     none = [s["state"] for s in comparison.study["states"] if s["state"] in ends and not s["repeats"]]
-    return " ".join(failures(comparison, names=none)) if none else ""
+    return " ".join(failures(comparison, ink, none)) if none else ""
 
 
 def _open_conditions(rule: Row, ink: Ink) -> str:

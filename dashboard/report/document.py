@@ -12,6 +12,7 @@ import plotly.offline
 from audit_core import __version__
 from audit_core.codec import Record
 from audit_core.printed import Row, Source
+from dashboard import sentences
 from dashboard.comparison import Comparison
 from dashboard.report import appendix, decision, examples, figures, method, summary, sureness
 from dashboard.report.writer import Writer, island
@@ -60,12 +61,12 @@ def document(
                            ("transitions", figures.transitions), ("contrasts", figures.contrasts))
     }  # fmt: skip
     questions = examples.chosen(flips, source.verdicts)
+    no_answer = sentences.silent(comparison, comparison.pair("exact_match_difference"), writer)
+    no_gold = no_answer or "There is no gold, so accuracy cannot be measured."
     parts = [
         _section("The numbers to look at together", summary.cards(comparison, writer) + drawings["sources"]),
         _section("Excess churn in plain words", summary.plain_words(comparison, writer)),
-        _section(
-            "What accuracy hides", drawings["transitions"] or "<p>There is no gold, so accuracy cannot be measured.</p>"
-        ),
+        _section("What accuracy hides", drawings["transitions"] or f"<p>{no_gold}</p>"),
         _section("Which questions carry it", drawings["contrasts"] or "<p>No question has a contrast.</p>"),
         _section("Along the ladder of states", drawings["steps"]) if drawings["steps"] else "",
         _section("How sure is this?", sure) if (sure := sureness.section(comparison, writer)) else "",

@@ -231,13 +231,14 @@ def cards(comparison: Comparison, writer: Writer) -> str:
         row = comparison.pair("excess_churn", name)
         made.append(_card(writer, f"Excess churn ({KERNELS[name]})", row, "points", _bounds(writer, row, level)))
     made.append(_card(writer, f"Repeat-stable flips ({KERNELS[kernel]})", flips, "count", share))
-    made.append(_card(writer, "Exact match", match, "signed", _bounds(writer, match, level, one_sided=False)))
+    bounds, why = _bounds(writer, match, level, one_sided=False), sentences.silent(comparison, match, writer)
+    made.append(_card(writer, "Exact match", match, "signed", bounds, why))
     return f'<div class="cards">{"".join(made)}</div>'
 
 
-def _card(writer: Writer, label: str, row: Row, form: str, note: str) -> str:
+def _card(writer: Writer, label: str, row: Row, form: str, note: str, why: str = "") -> str:
     if exact(row) is None:
-        reason = writer.say("estimate", row["name"], "reason") if row["name"] in writer.source.rows else ""
+        reason = why or (writer.say("estimate", row["name"], "reason") if row["name"] in writer.source.rows else "")
         return f'<div class="card"><h3>{label}</h3><p class="none">not measurable</p><p>{reason}</p></div>'
     value = writer.number(row, form, "numerator" if form == "count" else "value")
     return f'<div class="card"><h3>{label}</h3><p class="big">{value}</p><p>{note}</p></div>'

@@ -165,9 +165,8 @@ def _states(comparison: Comparison) -> None:
     for entry in comparison.study["states"]:
         name = entry["state"]
         found = {m: comparison.state(m, name) for m in ("exact_match", "token_f1", "unknown_rate")}
-        cells.append(
-            (Markup(_named(comparison, name, entry["label"])), *(Markup(_rate(row)) for row in found.values()))
-        )
+        label = Markup(_named(comparison, name, entry["label"]))
+        cells.append((label, *(Markup(_rate(comparison, row)) for row in found.values())))
         rows.append(
             {"state": name, "label": entry["label"]}
             | {
@@ -202,10 +201,10 @@ def _named(comparison: Comparison, name: str, label: str) -> str:
     return f'<b class="{tone}">{plain(name)}</b> <span class="mut">{plain(label)}</span>'
 
 
-def _rate(row: Row) -> str:
+def _rate(comparison: Comparison, row: Row) -> str:
     value = exact(row)
     if value is None:
-        return f'<span class="mut">{plain(row["reason"])}</span>'
+        return f'<span class="mut">{sentences.silent(comparison, row) or plain(row["reason"])}</span>'
     ends = (
         ""
         if not interval(row)

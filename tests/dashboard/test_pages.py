@@ -388,6 +388,7 @@ def test_failed_calls_are_said_and_not_taken_for_missing_repeats(show, zoo_db):
     assert "at least twice" not in text
     assert "No gold" not in text
     assert "one answer per question" not in text
+    assert "No gold" not in words(show(zoo_db, "transitions", study="all-failed"))
     assert "1 of 60 calls in n1 failed." in words(show(zoo_db, study="ragged"))
 
 
@@ -416,6 +417,9 @@ def test_an_unlocked_study_has_no_locked_cell_and_says_each_reason_once(show, tm
     assert "Status locked" not in text
     assert "1 repeat-stable flip contributes" in text
     assert "1 question can tell" in text
+    steps = text.split("All steps of the ladder at once")[1].split("Unit")[0]
+    assert "n1 → n3 0.00 pp none – n3 → n5 0.00 pp none – n5 → n7" in steps
+    assert steps.count("– All") == 1, steps
     text = words(show(db, "refusals", study="open"))
     assert text.count("It is not known which evidence the repeats of a question saw here.") == 1
     assert "Population 30 questions Unit questions Kernel outcome of an answer" in text

@@ -355,6 +355,7 @@ def test_studies_at_the_edges_get_a_report_in_words(tmp_path):
         bare = re.sub(r"<[^>]+>", "", text)
         assert ("No call in n7 gave an answer; run them again." in bare) == (study_id == "all-failed")
         twice = "Ask every question at least twice" in bare
+        assert (study_id == "all-failed") <= ("o gold" not in bare.split("Appendix")[0])
         assert twice == (study_id in ("one-repeat", "one-repeat-ladder")), study_id
         assert "None" not in re.sub(r"<script.*?</script>|<style>.*?</style>", "", text, flags=re.S)
         assert "nan" not in re.findall(r">([^<]*)</data>", text)
