@@ -223,7 +223,7 @@ def test_a_damaged_store_is_told_and_the_card_is_still_there(show: Show, bundled
     (tmp_path / "reviews.db").write_bytes(b"not a database at all" * 300)
     at = show(bundled_db, study="nq-400")
     assert not at.exception
-    assert "the verdict store is damaged" in words(at)
+    assert "this is not a verdict store, or it is damaged" in words(at)
     assert "Question 1 of 40" in words(at)
 
 
