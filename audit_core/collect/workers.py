@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+TICK = 0.1
+"""Seconds."""
 
 
 def work_together(count: int, job: Callable[[], None], stop: threading.Event) -> None:
@@ -33,12 +36,17 @@ def work_together(count: int, job: Callable[[], None], stop: threading.Event) ->
     for thread in threads:
         thread.start()
     try:
-        for thread in threads:
-            thread.join()
+        _join(threads)
     except KeyboardInterrupt:
         stop.set()
-        for thread in threads:
-            thread.join()
+        _join(threads)
         raise
     if errors:
         raise errors[0]
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    """Wait for threads, waking up now and then: where a worker was handed the signal, only then is it noticed here."""
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(TICK)

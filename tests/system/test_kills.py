@@ -111,6 +111,31 @@ def counted(study: Study, service: BatchService, transport: str) -> Counter[str]
     return Counter({"calls seen": len(service.seen), "attempts": len(starts), "accepted": len(accepted)})
 
 
+HANDED = """
+import signal, threading, time
+from audit_core.collect.workers import work_together
+signal.signal(signal.SIGINT, signal.default_int_handler)
+stop, done = threading.Event(), []
+def job():
+    for number in range(100):
+        if stop.is_set():
+            return
+        if not done:
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        done.append(number)
+        time.sleep(0.05)
+try:
+    work_together(2, job, stop)
+except KeyboardInterrupt:
+    print(len(done))
+"""
+
+
+def test_ctrl_c_is_noticed_whichever_thread_is_handed_the_signal() -> None:
+    done = subprocess.run([sys.executable, "-c", HANDED], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 100, "of 200, when the main thread only notices once a worker has ended"
+
+
 def test_ctrl_c_lets_calls_under_way_end(tmp_path: Path) -> None:
     with Service(lambda _s, _n: Scripted(delay=0.3)) as service:
         toml = prepare(tmp_path, generation=messages(service.url, concurrency=4))
