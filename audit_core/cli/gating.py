@@ -117,11 +117,10 @@ def _desk(study: Path, given: Path | None) -> tuple[Desk | None, Path]:
     from audit_core.reviews.signoff import read
     from audit_core.reviews.store import ReviewStore
 
-    path = named(given) if given else reviews_of(study)
-    if not path.exists():
+    path = given or reviews_of(study)
+    if not given and not path.exists():
         return None, path
-    named(path)
-    store = ReviewStore(path, patience=30)
+    store = ReviewStore(named(path), patience=30)
     return desk(fold_of(path), lambda decision: read(store, decision)), path
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from audit_core import bundled
 from audit_core.cli.commands import Result, check_table
+from audit_core.cli.places import kept_digest
 from audit_core.cli.reviewing import written
 from audit_core.console import Progress, rule
 from audit_core.errors import InputError, Problem, VerificationError
@@ -83,7 +84,8 @@ def verify_bundle(arguments: argparse.Namespace) -> Result:
 
     proof = read_proof(arguments.proof) if arguments.proof else None
     with Progress("verify-bundle") as progress, _opened(arguments.bundle) as folder:
-        checks = run_checks(folder, expect=arguments.expect, expect_lock=arguments.expect_lock, proof=proof,
+        checks = run_checks(folder, expect=kept_digest(arguments.expect, "--expect"),
+                            expect_lock=kept_digest(arguments.expect_lock, "--expect-lock"), proof=proof,
                             installed=carried.files(), progress=progress.say)  # fmt: skip
     return check_table({"bundle": str(arguments.bundle)}, checks)
 
